@@ -1,7 +1,7 @@
 """The command `duotone`: options in, library calls, text or JSON out. No logic of its own, and nothing imports it.
 
 Start with `app` (the commands by name, and how a run ends). A file for each group of commands: `design` (design, line,
-check), `audit` (audit, paper), `tables` (ask, groups), `declare` (declare, inspect), `budget`, `ledger` (ledger …), `serve`
+check, audit, paper), `tables` (ask, groups), `declare` (declare, inspect), `budget`, `ledger` (ledger …), `serve`
 (serve, token …, mcp); they share `terminal`. The commands about tables share `table_options`, and `charging` answers their
 questions, with or without a ledger.
 """

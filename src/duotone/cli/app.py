@@ -14,11 +14,10 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-from duotone.cli.audit import audit, paper
 from duotone.cli.budget import budget
 from duotone.cli.charging import LOST
 from duotone.cli.declare import declare, inspect
-from duotone.cli.design import check, design, line
+from duotone.cli.design import audit, check, design, line, paper
 from duotone.cli.ledger import ledgers
 from duotone.cli.serve import mcp, serve, tokens
 from duotone.cli.tables import ask, groups

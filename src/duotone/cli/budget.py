@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.terminal import AsJson, Delta, Draw, Epsilon, ExpEpsilon, print_table, wrote
+from duotone.cli.terminal import PRICE, AsJson, Draw, draw_to, print_table, takes
 from duotone.cli.terminal import budget as budget_of
 from duotone.errors import DuotoneError
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from duotone.privacy.approx_dp import ApproxDP
 
 
+@takes(total=PRICE)
 def budget(
-    epsilon: Epsilon = None,
-    exp_epsilon: ExpEpsilon = None,
-    delta: Delta = "0",
+    *,
+    total: ApproxDP,
     each_epsilon: Annotated[
         str | None, typer.Option(metavar="E", help="The ε of each answer, instead of all, a tenth and a hundredth.")
     ] = None,
@@ -35,7 +35,6 @@ def budget(
     """What a budget buys: how accurate answers are, and how many of them a ledger would admit."""
     from duotone.ledger.capacity import Capacity, capacities
 
-    total = budget_of(epsilon, exp_epsilon, delta)
     if close_calls:
         if (each_epsilon, each_delta, as_json, draw) != (None, None, False, None):
             raise DuotoneError("--close-calls prints a table: leave --each-epsilon, --each-delta, --json and --draw out")
@@ -45,10 +44,7 @@ def budget(
         raise DuotoneError("--each-delta is the δ of an answer: give its ε by --each-epsilon, too")
     chosen = None if each_epsilon is None else budget_of(each_epsilon, None, each_delta or "0")
     sizes = capacities(total) if chosen is None else [Capacity(total, chosen)]
-    if draw is not None:
-        from duotone import plotting
-
-        wrote(plotting.save(plotting.capacities(sizes), draw))
+    draw_to(draw, "capacities", sizes)
     if as_json:
         from duotone.privacy.text import definition_document
 

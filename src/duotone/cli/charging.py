@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from duotone.cli.terminal import say
+import typer
+
+from duotone.cli.terminal import Group, say
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ class Charging:
 
 
 def charging(
-    declared: Declared, place: str | None, none: bool, dataset: str | None, again: bool, asker: str | None
+    declared: Declared, *, ledger: str | None, no_ledger: bool, dataset: str | None, again: bool, asker: str | None
 ) -> Charging:
     """What the options say about a ledger, or else the dataset's file, or else what is the default for the table. Together with
     further tables (`also`), it is another dataset than by itself."""
@@ -47,25 +49,41 @@ def charging(
     from duotone.tables.engines.open import in_files
 
     also, table = declared.also.values(), declared.source
-    for flag, given, key in (("--ledger", place, declared.ledger), ("--dataset", dataset, declared.dataset)):
+    for flag, given, key in (("--ledger", ledger, declared.ledger), ("--dataset", dataset, declared.dataset)):
         if given is not None and key is not None and declared.ledger is not None:
             raise DuotoneError(f"the dataset's file says that already: leave {flag} out, or change it there")
-    account = declared.account if dataset is None and not none else dataset
-    if place is None and not none and declared.ledger is not None:
+    account = declared.account if dataset is None and not no_ledger else dataset
+    if ledger is None and not no_ledger and declared.ledger is not None:
         return Charging(str(declared.ledger), account, again, asker)
-    if none and place is not None:
+    if no_ledger and ledger is not None:
         raise DuotoneError("--ledger names a ledger, and --no-ledger says that there is none: give one of the two")
     # further tables of a database are named, and in no files of their own
-    default = None if none or place is not None else default_ledger(table, *(also if in_files(table) else ()))
+    default = None if no_ledger or ledger is not None else default_ledger(table, *(also if in_files(table) else ()))
     if default is not None:
         own = None if also else default.dataset
         return Charging(default.place, own if account is None else account, again, asker, default.said_by)
-    if place is None and (again or dataset is not None or asker is not None):
+    if ledger is None and (again or dataset is not None or asker is not None):
         raise DuotoneError(
             "--again, --dataset and --asker are for a ledger"
-            + (", and --no-ledger says that there is none: leave it out, or them" if none else ": name it by --ledger")
+            + (", and --no-ledger says that there is none: leave it out, or them" if no_ledger else ": name it by --ledger")
         )
-    return Charging(place, account if place is not None else dataset, again, asker)
+    return Charging(ledger, account if ledger is not None else dataset, again, asker)
+
+
+PLACE = "The file or URL of the ledger to charge; else as duotone.toml or DUOTONE_LEDGER say."
+NAMED = "Its name in the ledger; else the file's, or the table's."
+AGAIN = "Draw a new answer to a question asked before, and pay for it."
+LEDGER = Group(
+    {
+        "ledger": (Annotated[str | None, typer.Option(metavar="LEDGER", help=PLACE)], None),
+        "no_ledger": (Annotated[bool, typer.Option("--no-ledger", help="Charge none, whatever is the default.")], False),
+        "dataset": (Annotated[str | None, typer.Option(metavar="NAME", help=NAMED)], None),
+        "again": (Annotated[bool, typer.Option("--again", help=AGAIN)], False),
+        "asker": (Annotated[str | None, typer.Option(metavar="NAME", help="Who asks, for the ledger.")], None),
+    },
+    charging,
+    needs=("declared",),
+)
 
 
 def answered(prepared: Prepared, how: Charging) -> Answers:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from duotone.cli.table_options import OPENING, declaring
-from duotone.cli.terminal import AsJson, listed, print_table, printable, say, wrote
+from duotone.cli.table_options import OPENING, table
+from duotone.cli.terminal import AsJson, listed, print_table, printable, say, takes, wrote
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from duotone.tables.inspection import ClippedValues, RowsPerPerson
 
 
-@declaring("table", "separator", "json_columns", "vouched")
+@takes(declared=table("table", "separator", "json_columns", "vouched"))
 def declare(
     declared: Declared,
     out: Annotated[Path | None, typer.Option(metavar="F.toml", help="Where to write it; else to standard output.")] = None,
@@ -51,7 +51,7 @@ def declare(
 WARNING = "NOT PRIVATE: for the table's owner only; computed from the rows without noise, and charged to no ledger"
 
 
-@declaring(*OPENING, "bounds", "per_unit")
+@takes(declared=table(*OPENING, "bounds", "per_unit"))
 def inspect(
     declared: Declared,
     by: Annotated[

@@ -1,4 +1,4 @@
-"""The commands about mechanisms on graphs and lines: design, line, check."""
+"""The commands about mechanisms: design, line, check, audit, paper."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from duotone.cli.terminal import (
+    PRICE,
     AsJson,
     CertificateFile,
-    Delta,
     Draw,
     Epsilon,
     ExpEpsilon,
     brief,
     budget,
+    draw_to,
     listed,
     print_table,
     printable,
     say,
+    takes,
     write_json,
     wrote,
 )
@@ -39,11 +41,10 @@ HINTS = 5
 """The datasets that a note names, at most."""
 
 
+@takes(privacy=PRICE)
 def design(
     graph: Annotated[Path, typer.Argument(help="GraphML, node-link JSON, or a CSV or Parquet edge list with --blue.")],
-    epsilon: Epsilon = None,
-    exp_epsilon: ExpEpsilon = None,
-    delta: Delta = "0",
+    privacy: ApproxDP,
     boundary: Annotated[
         str, typer.Option(metavar="balanced|M|h=3/5,l=7/10", help="Pr[truth] on the blue boundary.")
     ] = "balanced",
@@ -59,7 +60,6 @@ def design(
     from duotone.graphs.files import EDGE_LISTS, read_graph
     from duotone.graphs.table import graph_table
 
-    privacy = budget(epsilon, exp_epsilon, delta)
     if blue is not None and blue_from is not None:
         raise DuotoneError("give --blue or --blue-from, one of the two")
     if blue is None and blue_from is None and graph.suffix in EDGE_LISTS:
@@ -69,22 +69,18 @@ def design(
     mechanism = optimal.design(coloured, privacy, fixed)
     if small(len(coloured), len(coloured.indices)):
         _hint(optimal.improvable(coloured, privacy, fixed))
-    if draw is not None:
-        from duotone import plotting
-
-        wrote(plotting.save(plotting.graph(mechanism), draw))
+    draw_to(draw, "graph", mechanism)
     if certificate is not None:
         write_json(certificate, graph_table(coloured, privacy, fixed).certificate_text())
     _print_mechanism(mechanism, privacy, as_json)
 
 
+@takes(privacy=PRICE)
 def line(
     blue: Annotated[int, typer.Argument(metavar="NB", help="How many blue datasets.")],
     red: Annotated[int, typer.Argument(metavar="NR", help="How many red datasets.")],
     blue_at_boundary: Annotated[str, typer.Option(metavar="M", help="Pr[yes] at the blue boundary, or balanced.")],
-    epsilon: Epsilon = None,
-    exp_epsilon: ExpEpsilon = None,
-    delta: Delta = "0",
+    privacy: ApproxDP,
     as_json: AsJson = False,
     draw: Draw = None,
     certificate: CertificateFile = None,
@@ -95,7 +91,6 @@ def line(
     from duotone.line.mechanism import on_line
     from duotone.line.table import line_table
 
-    privacy = budget(epsilon, exp_epsilon, delta)
     if not (blue >= 1 and red >= 1):
         raise DuotoneError(f"a line needs at least one blue and one red dataset, got {blue} and {red}")
     if blue + red > LONGEST_LINE:
@@ -105,10 +100,7 @@ def line(
     boundary = blue_at_boundary.strip()
     mechanism = optimal.design(families.line(blue, red).graph(), privacy, boundary)
     plain = on_line(privacy, boundary)
-    if draw is not None:
-        from duotone import plotting
-
-        wrote(plotting.save(plotting.line_phases(plain, blue, red), draw))
+    draw_to(draw, "line_phases", plain, blue, red)
     if certificate is not None:
         write_json(certificate, line_table(plain).certificate())
     _print_mechanism(mechanism, privacy, as_json)
@@ -158,6 +150,57 @@ def check(
         raise typer.Exit(1)
 
 
+@takes(claim=PRICE)
+def audit(
+    target: Annotated[str, typer.Argument(help="FILE.py:FUNCTION or MODULE:FUNCTION, called with a dataset and n; or `line`.")],
+    left: Annotated[str, typer.Argument(help="A dataset, as JSON or text; for `line`, a level.")],
+    right: Annotated[str, typer.Argument(help="Its neighbour.")],
+    claim: ApproxDP,
+    draws: Annotated[int, typer.Option(help="Answers to draw on each side.")] = 10**6,
+    confidence: Annotated[float, typer.Option(help="How sure the bound must be.")] = 0.99,
+    as_json: AsJson = False,
+    draw: Draw = None,
+) -> None:
+    """How private an answering function can be at most, from its answers alone. Exit code 1 if the claim is refuted."""
+    from duotone.release.audit import audit_answers
+
+    sides = _dataset(left), _dataset(right)
+    if target == "line" and not (all(type(level) is int for level in sides) and abs(sides[0] - sides[1]) <= 1):
+        raise DuotoneError("neighbouring levels are whole numbers at most 1 apart")
+    black_box = _black_box(target, claim)
+    bound = audit_answers(black_box, *sides, claim, draws=draws, confidence=confidence)
+    draw_to(draw, "audit_bound", bound)
+    if as_json:
+        summary = {"epsilon_at_least": bound.epsilon, "claimed": claim.epsilon, "delta": float(claim.delta)}
+        print(json.dumps({**summary, "confidence": confidence, "draws": draws, "yes": bound.yes, "refuted": bound.caught}))
+    else:
+        verdict = "REFUTED" if bound.caught else "not refuted"
+        print(f"epsilon is at least {bound.epsilon:.4g}, at delta {float(claim.delta):g} and {confidence:g} confidence")
+        print(f"the claim of {claim.epsilon:.6g} is {verdict} by {draws} answers on each side")
+    if bound.caught:
+        raise typer.Exit(1)
+
+
+def paper(
+    folder: Annotated[Path, typer.Argument(help="Where the figures go.")] = Path("paper"),
+    as_json: AsJson = False,
+) -> None:
+    """Recompute every number of the paper and redraw every figure."""
+    from duotone import paper as source
+
+    claims = list(source.claims())
+    if as_json:
+        print(json.dumps({"claims": [vars(claim) for claim in claims]}))
+    else:
+        rows = [(c.place, c.what, c.claimed, c.computed, "✓" if c.agrees else "✗") for c in claims]
+        print_table(("where", "what", "paper", "Duotone", ""), rows)
+        print(f"{sum(c.agrees for c in claims)} of {len(claims)} claims agree")
+    for path in source.figures(folder):
+        wrote(path)
+    if not all(claim.agrees for claim in claims):
+        raise typer.Exit(1)
+
+
 def _hint(free: dict[Any, Any]) -> None:
     """Name boundary values that could be larger at no cost."""
     from duotone.graphs.graph import label
@@ -197,3 +240,25 @@ def _level(level: int | None) -> str:
 
 def _certain(side: str, distance: float) -> str:
     return f"; {side} error 0 from distance {distance:g}" if math.isfinite(distance) else f"; {side} error never exactly 0"
+
+
+def _black_box(target: str, claim: ApproxDP) -> Any:
+    """The function to audit; `line` is Duotone's own balanced mechanism."""
+    from duotone.release.audit import named
+
+    if target == "line":
+        import numpy as np
+
+        from duotone.line.mechanism import balanced
+        from duotone.release.coin import Coin
+
+        coin = Coin(balanced(claim))
+        return lambda level, n: coin.answers(np.full(n, level))
+    return named(target)
+
+
+def _dataset(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

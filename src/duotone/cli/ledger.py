@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.terminal import AsJson, Delta, Epsilon, ExpEpsilon, budget, print_table, printable, say
+from duotone.cli.terminal import PRICE, AsJson, Delta, Epsilon, ExpEpsilon, budget, print_table, printable, say, takes
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -101,20 +101,18 @@ def _calls(close_calls: bool, question_epsilon: str | None, wrong: str | None, d
 
 
 @ledgers.command()
+@takes(total=PRICE)
 def allow(
     place: Place,
     dataset: Annotated[str, typer.Argument(help="The dataset.")],
     asker: Annotated[str, typer.Option(metavar="NAME", help="Who may spend it; * for each one without an own allowance.")],
-    epsilon: Epsilon = None,
-    exp_epsilon: ExpEpsilon = None,
-    delta: Delta = "0",
+    total: ApproxDP,
     by: By = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give an asker an allowance: a part of the dataset's budget, for all that they have asked and ask. From the first on,
-    every charge must say who asks."""
+    """Give an asker an allowance of the budget, for all that they ask and have asked. Every charge must then say who asks."""
     with _open(place) as ledger:
-        ledger.allow(dataset, asker, budget(epsilon, exp_epsilon, delta), by=by)
+        ledger.allow(dataset, asker, total, by=by)
         _print_account(ledger.statement(dataset), as_json)
 
 

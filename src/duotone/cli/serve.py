@@ -141,7 +141,7 @@ def mcp(
     import asyncio
 
     from duotone.client.connect import connect
-    from duotone.mcp.server import office_of, serve_stdio
+    from duotone.mcp.tools import office_of, serve_stdio
 
     with connect(url, insecure=insecure) as connection:
         asyncio.run(serve_stdio(office_of(connection)))

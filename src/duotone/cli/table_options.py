@@ -1,17 +1,16 @@
-"""What the commands about tables take: the options of a table and of a ledger, and the dataset that they make."""
+"""What the commands about tables take: the options of a table, and the dataset that they make."""
 
 from __future__ import annotations
 
-import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.terminal import listed
+from duotone.cli.terminal import Group, listed
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -25,18 +24,6 @@ Table = Annotated[
         "or a DATASET.toml, which says what else there is to say.",
     ),
 ]
-LedgerPlace = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        metavar="LEDGER",
-        help="The file or URL of the ledger to charge; else as duotone.toml or DUOTONE_LEDGER say.",
-    ),
-]
-NoLedger = Annotated[bool, typer.Option("--no-ledger", help="Charge none, whatever is the default.")]
-Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Its name in the ledger; else the file's, or the table's.")]
-Again = Annotated[bool, typer.Option("--again", help="Draw a new answer to a question asked before, and pay for it.")]
-Asker = Annotated[str | None, typer.Option("--asker", metavar="NAME", help="Who asks, for the ledger.")]
 NAMED = "NAME=FILE"
 OPTIONS = {
     "unit": ("COL", "The column that tells persons apart; else each row is one."),
@@ -74,54 +61,27 @@ RULES = {
 }
 
 
-FIRST = ("epsilon", "exp_epsilon", "delta")
-"""What stands before the options of a table, where a command has it."""
+def table(*keys: str) -> Group:
+    """A table, and the options of some keys: a `Dataset` is made of them."""
+    return Group({"source": (Table, inspect.Parameter.empty)} | {key: _option(key) for key in keys}, _dataset_of)
 
 
-def declaring(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command a table, and the options of some keys: it is called with the `Dataset` that they make."""
-
-    def with_options(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def called(source: str, **options: Any) -> None:
-            command(_dataset_of(source, {key: options.pop(key) for key in keys}), **options)
-
-        _, *written = inspect.signature(command).parameters.values()
-        own = [one.replace(annotation=eval(one.annotation, command.__globals__)) for one in written]
-        kind = inspect.Parameter.KEYWORD_ONLY
-        declared = [inspect.Parameter(key, kind, default=_nothing(key), annotation=_option(key)) for key in keys]
-        needed = [one for one in own if one.default is inspect.Parameter.empty]
-        first = [one for one in own if one.name in FIRST]
-        others = [one for one in own if one not in (*needed, *first)]
-        source = inspect.Parameter("source", kind, annotation=Table)
-        every = [one.replace(kind=kind) for one in (source, *needed, *first, *declared, *others)]
-        called.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
-        called.__annotations__ = {one.name: one.annotation for one in every}
-        del called.__wrapped__
-        return called
-
-    return with_options
-
-
-def _option(key: str) -> Any:
+def _option(key: str) -> tuple[Any, Any]:
     kind, (value, said), flag = KINDS.get(key, str), OPTIONS[key], f"--{key.replace('_', '-')}"
-    return Annotated[kind if kind is bool else kind | None, typer.Option(flag, metavar=value, help=said)]
+    option = typer.Option(flag, metavar=value, help=said)
+    return (Annotated[bool, option], False) if kind is bool else (Annotated[kind | None, option], None)
 
 
-def _nothing(key: str) -> Any:
-    return False if KINDS.get(key) is bool else None
-
-
-def _dataset_of(table: str, options: Mapping[str, Any]) -> Declared:
+def _dataset_of(source: str, **options: Any) -> Declared:
     """The dataset of a table with these options, or of a file with those that it leaves open."""
     from duotone.model.dataset import Dataset
 
     own = {key: _read(key, value) for key, value in options.items() if value not in (None, False, [])}
-    if not table.lower().endswith(".toml"):
-        return Dataset(without_password(table), **own)
-    loaded = Dataset.load(table)
+    if not source.lower().endswith(".toml"):
+        return Dataset(without_password(source), **own)
+    loaded = Dataset.load(source)
     if twice := [f"--{key.replace('_', '-')}" for key in loaded.declared(own)]:
-        raise DuotoneError(f"{table} declares that already: leave {' and '.join(twice)} out, or change it there")
+        raise DuotoneError(f"{source} declares that already: leave {' and '.join(twice)} out, or change it there")
     return loaded.further(**own)
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.charging import answered, asked_with, charging, quote_text, quotes_of, require_fit
-from duotone.cli.table_options import OPENING, OPTIONS, Again, Asker, Dataset, LedgerPlace, NoLedger, declaring, parsed_costs
+from duotone.cli.charging import LEDGER, Charging, answered, asked_with, quote_text, quotes_of, require_fit
+from duotone.cli.table_options import OPENING, OPTIONS, parsed_costs, table
 from duotone.cli.terminal import (
+    PRICE,
     AsJson,
     CertificateFile,
     Delta,
@@ -21,6 +22,7 @@ from duotone.cli.terminal import (
     listed,
     print_table,
     printable,
+    takes,
     write_json,
     wrote,
 )
@@ -29,29 +31,27 @@ from duotone.words.sentences import sentence
 
 if TYPE_CHECKING:
     from duotone.model.dataset import Dataset as Declared
+    from duotone.privacy.approx_dp import ApproxDP
     from duotone.tables.answers import Answers
     from duotone.tables.prepared import Prepared
     from duotone.tables.preview import Preview
 
 
-@declaring(*OPTIONS)
+@takes(declared=table(*OPTIONS), how=LEDGER)
 def ask(
-    declared: Declared,
     question: Annotated[
         str,
         typer.Argument(help="SQL: a yes/no expression over aggregates, or a select with one; or FILE.sql with one or more."),
     ],
+    *,
     epsilon: Epsilon = None,
     exp_epsilon: ExpEpsilon = None,
     delta: Delta = "0",
+    declared: Declared,
     costs: Annotated[
         str | None, typer.Option(metavar="NO:YES", help="How bad a false no and a false yes are, as 10:1; else the same.")
     ] = None,
-    ledger: LedgerPlace = None,
-    no_ledger: NoLedger = False,
-    dataset: Dataset = None,
-    again: Again = False,
-    asker: Asker = None,
+    how: Charging,
     each: Annotated[
         bool, typer.Option("--each", help="Each question of FILE.sql has the whole budget; else they share it.")
     ] = False,
@@ -76,7 +76,6 @@ def ask(
         raise DuotoneError("--draw and --certificate are for one question: ask it by itself")
     if people is not None and not preview:
         raise DuotoneError("--people is a guess to preview with: add --preview, or leave it out")
-    how = charging(declared, ledger, no_ledger, dataset, again, asker)
     three_way = asked_with(how, declared) if (epsilon, exp_epsilon) == (None, None) else None
     if three_way is not None:
         unused = {"--delta": delta != "0", "--max-groups": declared.max_groups, "--costs": costs, "--each": each}
@@ -118,26 +117,18 @@ def ask(
                 print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
 
 
-@declaring(*OPENING, "max_groups")
+@takes(declared=table(*OPENING, "max_groups"), privacy=PRICE, how=LEDGER)
 def groups(
-    declared: Declared,
     by: Annotated[str, typer.Option(metavar="COL[,COL]", help="The columns whose values are the groups' keys.")],
-    epsilon: Epsilon = None,
-    exp_epsilon: ExpEpsilon = None,
-    delta: Delta = "0",
-    ledger: LedgerPlace = None,
-    no_ledger: NoLedger = False,
-    dataset: Dataset = None,
-    again: Again = False,
-    asker: Asker = None,
+    privacy: ApproxDP,
+    declared: Declared,
+    how: Charging,
     as_json: AsJson = False,
     certificate: CertificateFile = None,
 ) -> None:
     """Which groups may be shown: each with the largest probability that privacy allows for its size."""
     from duotone.tables.ask import prepare_groups
 
-    privacy = budget(epsilon, exp_epsilon, delta)
-    how = charging(declared, ledger, no_ledger, dataset, again, asker)
     with prepare_groups(declared, listed(by), privacy) as prepared:
         reply = answered(prepared, how)
     if certificate is not None:

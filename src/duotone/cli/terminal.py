@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
+import inspect
 import json
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,6 +42,44 @@ def budget(epsilon: str | None, exp_epsilon: str | None, delta: str) -> ApproxDP
     if (epsilon is None) == (exp_epsilon is None):
         raise DuotoneError("give --epsilon E or --exp-epsilon R (which is e^E), one of the two")
     return ApproxDP(epsilon, delta, exp_epsilon=exp_epsilon)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Options that several commands share: by name, how each is written and its default; and what is made of them, which may
+    need what is made of other groups."""
+
+    options: Mapping[str, tuple[Any, Any]]
+    made: Callable[..., Any]
+    needs: tuple[str, ...] = ()
+
+
+PRICE = Group({"epsilon": (Epsilon, None), "exp_epsilon": (ExpEpsilon, None), "delta": (Delta, "0")}, budget)
+
+
+def takes(**groups: Group) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of groups where it has their parameters: it is called with what is made of each, in order."""
+
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def called(**given: Any) -> None:
+            for name, group in groups.items():
+                own = {key: given.pop(key) for key in group.options}
+                given[name] = group.made(*(given[other] for other in group.needs), **own)
+            command(**given)
+
+        every: list[inspect.Parameter] = []
+        for name, one in inspect.signature(command).parameters.items():
+            own = groups[name].options if name in groups else {name: (eval(one.annotation, command.__globals__), one.default)}
+            kind = inspect.Parameter.KEYWORD_ONLY
+            every += [inspect.Parameter(key, kind, default=default, annotation=how) for key, (how, default) in own.items()]
+        every.sort(key=lambda one: one.name != "source")  # the table comes first
+        called.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        called.__annotations__ = {one.name: one.annotation for one in every}
+        del called.__wrapped__
+        return called
+
+    return with_options
 
 
 def listed(text: str) -> list[str]:
@@ -101,6 +142,14 @@ def write_json(path: Path, data: dict[str, Any] | Iterator[str]) -> None:
     except OSError as error:
         raise DuotoneError(f"cannot write {path}: {error.strerror}") from None
     wrote(path)
+
+
+def draw_to(path: Path | None, picture: str, *of: Any) -> None:
+    """Write a picture, by its name in `duotone.plotting`, if one is wanted."""
+    if path is not None:
+        from duotone import plotting
+
+        wrote(plotting.save(getattr(plotting, picture)(*of), path))
 
 
 def wrote(path: Path) -> None:
