@@ -166,6 +166,7 @@ def test_what_nobody_can_learn_from_may_change(certificate: dict[str, Any]) -> N
         assert verdict(certificate | harmless)
 
 
+@pytest.mark.slow
 def test_a_file_of_too_much_work_is_refused_at_once(certificate: dict[str, Any]) -> None:
     nodes = certificate["nodes"]
     for bad, says in (

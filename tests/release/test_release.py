@@ -7,6 +7,7 @@ import threading
 import traceback
 import warnings
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chi2
 
+import duotone
 from duotone import ApproxDP, Coin, DuotoneError, balanced, partition_selection, with_boundary
 from duotone.graphs import families
 from duotone.graphs.table import graph_table
@@ -53,6 +55,7 @@ def test_the_distribution_of_released_answers() -> None:
         assert statistic < chi2.isf(FALSE_ALARM, degrees)
 
 
+@pytest.mark.slow
 @pytest.mark.false_alarm(2 * FALSE_ALARM)
 def test_single_answers_have_the_same_distribution() -> None:
     for level, n in ((0, 40_000), (-2, 40_000)):
@@ -219,9 +222,8 @@ def test_an_answer_tells_nothing_else() -> None:
 
 def _locals_of_duotone(error: BaseException) -> str:
     shown = traceback.TracebackException.from_exception(error, capture_locals=True)
-    return "\n".join(
-        str(frame.locals) for frame in shown.stack if "duotone" in frame.filename and "tests" not in frame.filename
-    )
+    source = str(Path(duotone.__file__).parent)
+    return "\n".join(str(frame.locals) for frame in shown.stack if frame.filename.startswith(source))
 
 
 def test_no_traceback_shows_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
