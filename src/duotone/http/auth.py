@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+import math
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -40,13 +40,11 @@ FAILURES, WINDOW = 20, 60.0
 
 @dataclass(frozen=True)
 class _Known:
-    """Whose a token is, and what of it a session keeps."""
+    """Whose a token is, and what of it a session keeps: by which names, and until when."""
 
     caller: Caller
-    token: str | None = None
-    claims: Mapping[str, Any] = field(default_factory=dict)
-    subject: str | None = None
-    until: float | None = None
+    named: Mapping[str, Any]
+    until: float = math.inf
 
 
 class Auth:
@@ -99,7 +97,7 @@ class Auth:
             return None if known is None else replace(known, until=float(claims["exp"]))
         token = await asyncio.to_thread(self._tokens.verified, text)
         person = None if token is None else self._members.office().person(token.person)
-        return None if token is None or person is None else _Known(Caller(person, token.assistant), token=token.id)
+        return None if token is None or person is None else _Known(Caller(person, token.assistant), {"token": token.id})
 
     def _must_wait(self, address: str) -> None:
         failures = self._failures.get(address, deque())
@@ -111,7 +109,9 @@ class Auth:
     def _person_of(self, claims: Mapping[str, Any]) -> _Known | None:
         subject = claims.get(self._office.openid.claim) if self._office.openid is not None else None
         person = self._members.office().person_of(subject) if isinstance(subject, str) else None
-        return None if person is None else _Known(Caller(person), claims=claims, subject=subject)
+        sub, sid = (value if isinstance(value := claims.get(claim), str) else None for claim in ("sub", "sid"))
+        named = {"subject": subject, "provider_subject": sub, "provider_session": sid}
+        return None if person is None else _Known(Caller(person), named)
 
     # Browsers
 
@@ -142,11 +142,9 @@ class Auth:
         return await self._session(await self._known(request, text.strip()))
 
     async def _session(self, known: _Known) -> Response:
-        sub, sid = (value if isinstance(value := known.claims.get(claim), str) else None for claim in ("sub", "sid"))
-        began = partial(self.sessions.begin, token=known.token, subject=known.subject, until=known.until)
-        text = await asyncio.to_thread(began, known.caller.name, provider_subject=sub, provider_session=sid)
+        text = await asyncio.to_thread(self.sessions.begin, known.caller.name, known.named, known.until)
         response = RedirectResponse("/", status_code=303)
-        self._cookie(response, SESSION, text, SECONDS if known.subject is None else SECONDS_ELSEWHERE)
+        self._cookie(response, SESSION, text, SECONDS_ELSEWHERE if "subject" in known.named else SECONDS)
         return response
 
     async def log_out(self, request: Request) -> Response:

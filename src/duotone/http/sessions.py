@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -47,16 +48,16 @@ class Session:
 
     id: str
     person: str
-    token: str | None
-    """The id of the token with which it began; None where somebody signed in elsewhere."""
-    subject: str | None
-    """What the sign-in elsewhere called the person."""
-    provider_subject: str | None
-    provider_session: str | None
-    """By which the provider ends it: `sub` and `sid`."""
     made: int
     used: int
     expires: int
+    token: str | None = None
+    """The id of the token with which it began; None where somebody signed in elsewhere."""
+    subject: str | None = None
+    """What the sign-in elsewhere called the person."""
+    provider_subject: str | None = None
+    provider_session: str | None = None
+    """By which the provider ends it: `sub` and `sid`."""
 
 
 class Sessions:
@@ -69,25 +70,16 @@ class Sessions:
         self._records, self._clock = records, clock
         records.make_tables()
 
-    def begin(
-        self,
-        person: str,
-        *,
-        token: str | None = None,
-        subject: str | None = None,
-        provider_subject: str | None = None,
-        provider_session: str | None = None,
-        until: float | None = None,
-    ) -> str:
-        """A new session, `until` a moment at the latest: what the browser is to hold. Sessions that are over are forgotten."""
+    def begin(self, person: str, named: Mapping[str, Any], until: float = math.inf) -> str:
+        """A new session, `until` a moment at the latest: what the browser is to hold. It is `named` by its token, or as the
+        provider does. Sessions that are over are forgotten."""
         text, now = secrets.token_urlsafe(32), int(self._clock())
-        expires = now + (SECONDS if subject is None else SECONDS_ELSEWHERE)
-        expires = expires if until is None else min(expires, int(until))
-        session = Session(_id(text), person, token, subject, provider_subject, provider_session, now, now, expires)
+        expires = int(min(now + (SECONDS_ELSEWHERE if "subject" in named else SECONDS), until))
+        session = Session(_id(text), person, now, now, expires, **named)
         with _reached(), self._records.engine.begin() as connection:
             connection.execute(delete(SESSIONS).where(SESSIONS.c.expires <= now))
             connection.execute(insert(SESSIONS).values(vars(session)))
-        audit("a session began", by=person, session=session.id, token=token)
+        audit("a session began", by=person, session=session.id, token=session.token)
         return text
 
     def current(self, text: str) -> Session | None:
