@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from pkgutil import resolve_name
@@ -71,6 +72,24 @@ def test_theory_names_real_tests() -> None:
     named = set(re.findall(r"`(test_\w+)`", (DOCS / "theory.md").read_text()))
     assert len(named) > 20
     assert {name for name in named if f"def {name}(" not in tests} == set()
+
+
+def test_what_privacy_rests_on_is_one_list() -> None:
+    """In docs/architecture.md: coverage measures all of it, and import-linter keeps the first part from engines."""
+    section = (DOCS / "architecture.md").read_text().split("## What privacy rests on")[1].split("\n## ")[0]
+    decides, reads = section.split("\n\n")[1:3]
+    settings = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["tool"]
+    covered = {file for pattern in settings["coverage"]["run"]["include"] for file in DOCS.parent.glob(pattern)}
+    assert {file for file in covered if file.suffix == ".py"} == _named(decides) | _named(reads)
+    (contract,) = [each for each in settings["importlinter"]["contracts"] if each["name"].startswith("What privacy rests on")]
+    modules = [SOURCE.parent / module.replace(".", "/") for module in contract["source_modules"]]
+    files = {file for module in modules for file in [module.with_suffix(".py"), *module.glob("*.py")] if file.exists()}
+    assert files >= _named(decides), _named(decides) - files
+
+
+def _named(text: str) -> set[Path]:
+    names = re.findall(r"`((?:\w+/)+(?:\w+\.py)?)`", text)
+    return {file for name in names for file in ([SOURCE / name] if name.endswith(".py") else (SOURCE / name).glob("*.py"))}
 
 
 @pytest.mark.slow
