@@ -12,12 +12,11 @@ from typing import Any
 import ibis
 
 from duotone.model.bounds import Grid
-from duotone.tables.sql.condition import Condition, IsNull, Joined, Kind, Known, Like, Not, OneOf, Operand, Value
+from duotone.tables.sql.condition import OPERATORS, Condition, IsNull, Joined, Kind, Known, Like, Not, OneOf, Operand, Value
 from duotone.tables.sql.functions import computed
 from duotone.tables.sql.functions.casts import day_from, number_from, real
 from duotone.tables.sql.functions.numbers import quotient, wide
 
-OPERATORS = {"=": operator.eq, "<>": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 INT64 = 2**63 - 1
 LONG = 16
 """From so many digits on a decimal need not be exact as a float."""

@@ -7,7 +7,7 @@ number. Quotients become shares, averages and ratios: with nothing to divide by,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -82,8 +82,11 @@ def mean(aggregate: Aggregate, sign: str, limit: Fraction, over: Condition | Non
     else:
         there = where
         terms = (Term(Fraction(way), None, both(where, value)), Term(-way * limit, None, where))
-    weighted = tuple(term for term in terms if term.weight)
-    return LinearThreshold(weighted, Fraction(0), strict=sign in (">", "<"), present=there, averaged=True)
+    return LinearThreshold(_weighted(*terms), NONE, strict=sign in (">", "<"), present=there, averaged=True)
+
+
+def _weighted(*terms: Term) -> tuple[Term, ...]:
+    return tuple(term for term in terms if term.weight)
 
 
 def ranked(aggregate: Aggregate, sign: str, limit: Value, text: str) -> QuantileThreshold:
@@ -275,11 +278,9 @@ def _by_sum(
     """(upper + a) / (lower + b) > t is upper − t·lower > t·b − a where lower + b > 0, and the opposite where it is < 0."""
     apart = {x: upper.get(x, NONE) - limit * lower.get(x, NONE) for x in dict.fromkeys((*upper, *lower))}
     apart = {x: w for x, w in apart.items() if w}
-    rest = limit * b - a
     if not apart:
         raise DuotoneError("the two sides of a quotient are the same but for a factor: compare the numbers instead")
-    above = BoolOp("and", (total(apart, sign, rest), total(lower, ">", -b)))
-    return BoolOp("or", (above, BoolOp("and", (total(apart, MIRRORED[sign], rest), total(lower, "<", -b)))))
+    return _divided(sign, lambda sign: total(apart, sign, limit * b - a), lambda sign: total(lower, sign, -b))
 
 
 def _by_mean(upper: Aggregate, lower: Aggregate, sign: str, limit: Fraction, alone: bool) -> Tree:
@@ -288,13 +289,14 @@ def _by_mean(upper: Aggregate, lower: Aggregate, sign: str, limit: Fraction, alo
     def apart(sign: str) -> Tree:
         return difference({upper: ONE, lower: -limit}, sign, NONE, alone) if limit else mean(upper, sign, NONE)
 
-    return BoolOp(
-        "or",
-        (
-            BoolOp("and", (apart(sign), mean(lower, ">", NONE))),
-            BoolOp("and", (apart(MIRRORED[sign]), mean(lower, "<", NONE))),
-        ),
-    )
+    return _divided(sign, apart, lambda sign: mean(lower, sign, NONE))
+
+
+def _divided(sign: str, apart: Callable[[str], Tree], lower: Callable[[str], Tree]) -> Tree:
+    """What is divided, less the limit times what it is divided by, against 0: as `sign` says where that is above 0, and the
+    opposite where it is below."""
+    ways = ((apart(one), lower(side)) for one, side in ((sign, ">"), (MIRRORED[sign], "<")))
+    return BoolOp("or", tuple(BoolOp("and", way) for way in ways))
 
 
 def ratio(some: Condition, every: Condition, sign: str, limit: Fraction) -> Tree:
@@ -303,20 +305,18 @@ def ratio(some: Condition, every: Condition, sign: str, limit: Fraction) -> Tree
     It is above t where count(A) − t·count(B) > 0 and somebody is in B. Where it is to be below, the second part follows from
     the first, except that nobody in A or B at all must be a no.
     """
-    of_some, of_every = Term(ONE, None, some), Term(ONE, None, every)
-    somebody = LinearThreshold((of_every,), Fraction(0), strict=True)
-    if sign in (">", ">="):
+    if sign in UPWARD:
+        there = somebody(every, people=False)
         if limit < 0 or (limit == 0 and sign == ">="):
-            return somebody
-        terms = (of_some, Term(-limit, None, every)) if limit else (of_some,)
-        return BoolOp("and", (LinearThreshold(terms, Fraction(0), strict=sign == ">"), somebody))
+            return there
+        apart = LinearThreshold(_weighted(Term(ONE, None, some), Term(-limit, None, every)), NONE, strict=sign == ">")
+        return BoolOp("and", (apart, there))
     if limit < 0 or (limit == 0 and sign == "<"):
         return Settled(False, "a ratio of two counts is never below 0")
     if limit == 0:  # nobody in A, who outweighs all in B
-        return LinearThreshold((of_every, Term(Fraction(-CROWD), None, some)), Fraction(0), strict=True)
+        return LinearThreshold((Term(ONE, None, every), Term(Fraction(-CROWD), None, some)), NONE, strict=True)
     terms = (Term(limit, None, every), Term(-ONE, None, some))
-    there = None if sign == "<" else Joined("or", (some, every))
-    return LinearThreshold(terms, Fraction(0), strict=sign == "<", present=there)
+    return LinearThreshold(terms, NONE, strict=sign == "<", present=None if sign == "<" else Joined("or", (some, every)))
 
 
 def compared(left: Expression, sign: str, right: Expression, text: str, *, alone: bool = True) -> Tree:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import datetime
 import itertools
 import math
+import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -149,11 +150,7 @@ def columns_of(condition: Condition) -> set[str]:
 
 def columns_read(part: Any) -> set[str]:
     """The columns that a question, or a part of it, reads; what is computed reads those it is computed from."""
-    if isinstance(part, Operand) and part.made is None:
-        return {part.column}
-    if isinstance(part, tuple):
-        return {column for inner in part for column in columns_read(inner)}
-    return {column for inner in vars(part).values() for column in columns_read(inner)} if is_dataclass(part) else set()
+    return {inner.column for inner in parts_of(part) if isinstance(inner, Operand) and inner.made is None}
 
 
 def parts_of(part: Any) -> Iterator[Any]:
@@ -177,18 +174,13 @@ def leaves(condition: Condition) -> Iterator[Leaf]:
 
 def holds(left: Any, sign: str, right: Any) -> bool:
     """left sign right, for values of one kind."""
-    match sign:
-        case "=":
-            return bool(left == right)
-        case "<>":
-            return bool(left != right)
-        case ">":
-            return bool(left > right)
-        case ">=":
-            return bool(left >= right)
-        case "<":
-            return bool(left < right)
-    return bool(left <= right)
+    return bool(OPERATORS[sign](left, right))
+
+
+OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq, "<>": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le,
+}  # fmt: skip
+"""What each sign says of values, or of expressions of an engine."""
 
 
 BELOW, ABOVE = -(2**63) - 1, 2**63

@@ -7,9 +7,10 @@ What could end in an error on one row (division by zero, an overflow, a cast) is
 from __future__ import annotations
 
 import datetime
+import operator
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -57,8 +58,8 @@ def constant(node: exp.Expression) -> Value | None:
             return bool(node.this)
         case exp.Neg():
             inner = constant(node.this)
-            return -inner if isinstance(inner, Fraction) and not isinstance(inner, bool) else None
-        case exp.Div() | exp.Mul() | exp.Add() | exp.Sub():
+            return -inner if isinstance(inner, Fraction) else None
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
             return _moved(node) if span(node.expression) is not None else _arithmetic(node)
         case exp.DateFromParts():
             return _made_date(node)
@@ -87,6 +88,11 @@ def _made_date(node: exp.DateFromParts) -> datetime.date:
         raise DuotoneError(f"{text}: make_date is of three whole numbers that are written out, and that are a date") from None
 
 
+ARITHMETIC: dict[type[exp.Binary], Callable[[Fraction, Fraction], Fraction]] = {
+    exp.Add: operator.add, exp.Sub: operator.sub, exp.Mul: operator.mul, exp.Div: operator.truediv,
+}  # fmt: skip
+
+
 def _arithmetic(node: exp.Binary) -> Fraction | datetime.date | None:
     left, right = constant(node.this), constant(node.expression)
     if type(left) is datetime.date and type(right) is Fraction and isinstance(node, exp.Add | exp.Sub):
@@ -94,16 +100,9 @@ def _arithmetic(node: exp.Binary) -> Fraction | datetime.date | None:
         return folded(left, whole_days(right if isinstance(node, exp.Add) else -right, text), text)
     if not (type(left) is Fraction and type(right) is Fraction):
         return None
-    match node:
-        case exp.Div():
-            if right == 0:
-                raise DuotoneError(f"{node.sql()} divides by zero")
-            return left / right
-        case exp.Mul():
-            return left * right
-        case exp.Add():
-            return left + right
-    return left - right
+    if isinstance(node, exp.Div) and right == 0:
+        raise DuotoneError(f"{node.sql()} divides by zero")
+    return ARITHMETIC[type(node)](left, right)
 
 
 def instant(text: str, expression: str, *, zone: bool = False) -> datetime.date:
@@ -399,6 +398,10 @@ def _compared(left: exp.Expression, sign: str, right: exp.Expression, columns: C
     return compare(operand, sign, fixed, comparison.sql(dialect="duckdb"))
 
 
+CHANGING = ("now", "today", "current_timestamp", "uuid", "gen_random_uuid")
+"""Functions that have another value with each call."""
+
+
 def _refusal(node: exp.Expression) -> str:
     """What an error says about an expression that is not understood."""
     text = node.sql(dialect="duckdb")
@@ -412,13 +415,7 @@ def _refusal(node: exp.Expression) -> str:
     ):
         if isinstance(node, kinds):
             return f"{text} {why}"
-    if isinstance(node, exp.Anonymous) and node.name.lower() in (
-        "now",
-        "today",
-        "current_timestamp",
-        "uuid",
-        "gen_random_uuid",
-    ):
+    if isinstance(node, exp.Anonymous) and node.name.lower() in CHANGING:
         return f"{text} changes from call to call: write the value itself"
     return (
         f"{text} is not understood here: use columns, constants, =, <>, <, <=, >, >=, in, between, like, is null, and, or, "
