@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from duotone.ledger.allowances import Share
     from duotone.ledger.close_calls import CloseCalls
     from duotone.ledger.ledger import Ledger
-    from duotone.ledger.statement import Statement
+    from duotone.ledger.statement import ChargeRecord, Statement
     from duotone.privacy.approx_dp import ApproxDP
 
 MOST_SHOWN = 20
@@ -301,7 +301,7 @@ def _print_charges(account: Statement) -> None:
         cost = each if c.answers == 1 else f"{c.answers} × ({each})"
         if c.calls is not None:
             cost = f"{c.calls} close call{'s' * (c.calls > 1)}" if c.calls else "free: clear"
-        answer = _answer(c.answer) if c.answered else "none: wasted or under way"
+        answer = _answer(c) if c.answered else "none: wasted or under way"
         asked = f"{c.question} (again)" if c.again else c.question
         row = (str(c.seq), f"{c.at:%Y-%m-%d %H:%M:%S}", printable(c.by or ""), printable(asked), cost, answer)
         table.add_row(*map(Text, row))
@@ -309,25 +309,19 @@ def _print_charges(account: Statement) -> None:
         Console(width=None if sys.stdout.isatty() else 110).print(table)
 
 
-def _answer(answer: Any) -> str:
-    """Yes or no; answers by group in full, up to `MOST_SHOWN` of them, one in each line; any other as JSON, cut where it is
-    long."""
-    match answer:
+def _answer(charge: ChargeRecord) -> str:
+    """Yes or no, and how sure; answers by group in full, up to `MOST_SHOWN` of them, one in each line; any other as JSON, cut
+    where it is long."""
+    match charge.answer:
         case bool():
-            return _word(answer)
-        case {"answers": [[[], bool(yes)]]}:
-            return _word(yes) + ("" if answer.get("private", True) else " (NOT PRIVATE: test seed)")
-        case {"answers": [[[], str(outcome)]]}:
-            return printable(outcome) + ("" if answer.get("private", True) else " (NOT PRIVATE: test seed)")
-        case {"answers": [[[_, *_], bool() | str()], *_] as groups}:
-            lines = [f"{printable(', '.join(map(str, key)))}: {_word(yes)}" for key, yes in groups[:MOST_SHOWN]]
-            more = len(groups) - MOST_SHOWN
+            return "yes" if charge.answer else "no"
+        case {"answers": [[[], bool() | int() | str()]]}:
+            return printable(charge.told[0][1]) + ("" if charge.answer.get("private", True) else " (NOT PRIVATE: test seed)")
+        case {"answers": [[[_, *_], bool() | int() | str()], *_]}:
+            lines = [f"{printable(', '.join(map(str, key)))}: {printable(said)}" for key, said in charge.told[:MOST_SHOWN]]
+            more = len(charge.told) - MOST_SHOWN
             return "\n".join([*lines, *([f"and {more} more: see --json"] if more > 0 else [])])
-    return f"{json.dumps(answer):.60}"
-
-
-def _word(answer: bool | str) -> str:
-    return printable(answer) if isinstance(answer, str) else "yes" if answer else "no"
+    return f"{json.dumps(charge.answer):.60}"
 
 
 def _print_account(account: Statement, as_json: bool) -> None:

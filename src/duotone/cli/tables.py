@@ -182,9 +182,12 @@ def print_question(prepared: Prepared, reply: Answers | None, title: str | None)
     if title is not None:
         print(printable(" ".join(title.split())))
     if reply is not None and facts.by:
-        print_table((*facts.labels, "answer"), [(*map(str, key), said) for key, said in reply.words.items()])
+        head = (*facts.labels, "answer", *(["how sure"] if reply.margins else []))
+        print_table(head, [(*map(str, key), *said) for key, said in reply.told.items()])
     elif reply is not None:
-        print(reply)
+        print(", ".join(filter(None, [str(reply), reply.how_sure])))
+        if reply.meaning:
+            print(f"({reply.meaning})")
     replaced = "; neighbours differ in one person's data (replace)" if prepared.declared.replaced else ""
     print(f"{terms.price}; {printable(facts.person)}{replaced}; {facts.basis}")
     notes = facts.notes if reply is None or definite else reply.notices

@@ -12,10 +12,12 @@ from duotone.desk.operations import Document
 from duotone.errors import DuotoneError, ServiceError
 from duotone.html import bar, cell, table
 from duotone.line.mechanism import LineMechanism, on_line
-from duotone.line.table import Outcome
+from duotone.line.noise import Margin
+from duotone.line.table import Outcome, line_table
 from duotone.model.answer import SHOWN, Key, Released, word
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.words import budgets
+from duotone.words.answers import brief, how_sure
 
 NOTHING = 1e-12
 """Probabilities up to this are not shown."""
@@ -59,11 +61,12 @@ class RemoteAnswers(Released, _Said):
     """Released answers: by group where the question is grouped, else under the empty key.
 
     An answer is True or False; where close calls are counted, an `Outcome`. `str` of it is yes or no, or a line for each group;
-    `bool` the answer of a question without groups, which is also `== True` or `== False`. `document` is all that the service
-    said.
+    `bool` the answer of a question without groups, which is also equal to True or "yes", False or "no". `certain`, `p_value`,
+    `margin` and `at_least` say how sure it is; of groups, `margins` do. `document` is all that the service said.
     """
 
     answers: Mapping[Key, bool | Outcome]
+    margins: Mapping[Key, Margin]
     labels: tuple[str, ...]
     """Labels of the group columns."""
     grouped: bool
@@ -78,20 +81,32 @@ class RemoteAnswers(Released, _Said):
     def __repr__(self) -> str:
         words = [*self.words.values()]
         many = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)) or "none"
-        said = str(self) if not self.grouped else f"{many} by {', '.join(self.labels)}" if self.labels else many
+        said = (
+            ", ".join(filter(None, [str(self), self.how_sure]))
+            if not self.grouped
+            else f"{many} by {', '.join(self.labels)}"
+            if self.labels
+            else many
+        )
         left = budgets.left(self.ledger["left"]) if "left" in self.ledger else "unchanged"
         return f"<RemoteAnswers: {said}; {self.dataset}; left: {left}>"
 
+    @property
+    def how_sure(self) -> str:
+        """How sure the answer is, in words; empty of groups, and where nothing is known."""
+        return how_sure(self.document, self.document["people"]) if "margin" in self.document else ""
+
     def _repr_html_(self) -> str:
-        rows = [[*map(cell, key), cell(said)] for key, said in list(self.words.items())[:SHOWN]]
-        said = self._small_print
+        sure_of = {key: brief(margin.numbers()) for key, margin in self.margins.items()}
+        rows = [[*map(cell, key), cell(said), cell(sure_of.get(key, ""))] for key, said in list(self.words.items())[:SHOWN]]
+        said = [self.how_sure, *self._small_print] if self.how_sure else self._small_print
         if len(self.answers) > SHOWN:
             said.insert(0, f"{len(self.answers) - SHOWN} more groups")
         if "left" in self.ledger:
             said.append(f"{'free' if self.ledger.get('free') else 'charged'}; left: {budgets.left(self.ledger['left'])}")
         if self._warning:
             said.append(self._warning.strip(" ()"))
-        return table((*self.labels, "answer"), rows, before=self.question, after=said)
+        return table((*self.labels, "answer", "how sure"), rows, before=self.question, after=said)
 
     @property
     def ledger(self) -> Document:
@@ -173,8 +188,7 @@ class RemotePreview(_Said):
     @cached_property
     def _mechanism(self) -> LineMechanism:
         """By which one answer would be drawn: the optimum, which its share of the budget determines."""
-        share = self.document["share"]
-        return on_line(ApproxDP(share["epsilon"], share["delta"]), self.document.get("boundary", "balanced"))
+        return mechanism_of(self.document)
 
     @property
     def fits(self) -> bool:
@@ -213,6 +227,12 @@ class Waiting:
         raise DuotoneError(f"there is no answer yet: {self}")
 
 
+def mechanism_of(document: Document) -> LineMechanism:
+    """By which one answer is drawn: the optimum, which its share of the budget determines."""
+    share = document["share"]
+    return on_line(ApproxDP.from_exp_epsilon(share["ratio"], share["delta"]), document.get("boundary", "balanced"))
+
+
 def read_reply(document: Document, dataset: str, fetch: Callable[[str, int], Document]) -> RemoteAnswers | Waiting:
     """What a service said to a question."""
     try:
@@ -225,7 +245,10 @@ def read_reply(document: Document, dataset: str, fetch: Callable[[str, int], Doc
         calls = "question_privacy" in document
         answers = {tuple(row.values())[:-1]: _answer(row["answer"], calls) for row in rows}
         labels = tuple(rows[0])[:-1] if rows else tuple(document.get("by") or ())
-        return RemoteAnswers(dataset, document, answers, labels, "answer" not in document, fetch)
+        told = document.get("margins", [document] if "margin" in document else [])
+        noise = line_table(mechanism_of(document)).noise if told else None
+        margins = {key: Margin(int(own["margin"]), noise) for key, own in zip(answers, told, strict=False) if noise is not None}
+        return RemoteAnswers(dataset, document, answers, margins, labels, "answer" not in document, fetch)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ServiceError("the service sent an answer that this version cannot read: are both up to date?") from None
 

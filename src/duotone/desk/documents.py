@@ -211,7 +211,7 @@ def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller) 
         "free_answers": charge.clear if sees else None,
         "close_calls": charge.calls if sees else None,
         "state": "answered" if charge.answered else "wasted, or under way",
-        **({"answer": _answer(charge.answer)} if charge.answered and sees else {}),
+        **({"answer": _answer(charge)} if charge.answered and sees else {}),
     }
 
 
@@ -227,10 +227,9 @@ def _price(charge: ChargeRecord, sees: bool) -> dict[str, Any]:
     }
 
 
-def _answer(recorded: Any) -> Any:
-    """A recorded answer as it is shown: one word, or a word for each group."""
-    words = {True: "yes", False: "no"}
-    answers = [[key, words.get(answer, answer) if isinstance(answer, bool) else answer] for key, answer in recorded["answers"]]
+def _answer(charge: ChargeRecord) -> Any:
+    """A recorded answer as it is shown: in a few words, or these for each group."""
+    answers = [[key, said] for key, said in charge.told]
     return answers[0][1] if len(answers) == 1 and answers[0][0] == [] else answers
 
 

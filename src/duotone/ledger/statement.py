@@ -14,6 +14,7 @@ from duotone.ledger.entries import Body, State, at, decoded
 from duotone.ledger.stores import Entries, Store
 from duotone.ledger.stores.store import Scan
 from duotone.ledger.sums import Spent
+from duotone.model.answer import told_word
 from duotone.model.cost import Left
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import read_definition
@@ -28,6 +29,7 @@ class ChargeRecord:
     by: str | None
     question: str
     privacy: ApproxDP
+    boundary: str
     answers: int
     again: bool
     answered: bool
@@ -35,6 +37,13 @@ class ChargeRecord:
     state: State
     calls: int | None = None
     """How many of its answers were too close to call, or may have been; None where it was charged as a definite answer."""
+
+    @property
+    def told(self) -> tuple[tuple[Any, str], ...]:
+        """Its answers in words, by group, as far as `ask` recorded them; with how sure each is."""
+        listed = self.answer.get("answers") if isinstance(self.answer, dict) else None
+        definite = self.boundary.split("+")[0]
+        return tuple((key, told_word(recorded, self.privacy, definite)) for key, recorded in listed or ())
 
     @property
     def spent(self) -> Spent:
@@ -109,6 +118,7 @@ def charge_record(seq: int, body: Body, state: State, answer: Body | None) -> Ch
         by=body.get("by"),
         question=body["question"],
         privacy=read_definition(body["notion"]),
+        boundary=body["boundary"],
         answers=body["answers"],
         again=bool(body["again"]),
         answered=answer is not None,

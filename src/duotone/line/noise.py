@@ -93,9 +93,9 @@ class Noise:
 
     @cached_property
     def give_or_take(self) -> int:
-        """The least s such that 95 % of all noise is within s of 0."""
-        s, end = 0, max(self.most, -self.least)
-        while s < end and self.chance(s) - self.chance(-s - 1) < USUALLY:
+        """The least s such that 95 % of all noise is within s of its median."""
+        s, middle, end = 0, self.middle, self.most - self.least
+        while s < end and self.chance(s - middle) - self.chance(-middle - s - 1) < USUALLY:
             s += 1
         return s
 
@@ -130,9 +130,9 @@ class Margin:
     >>> from duotone.line.table import line_table
     >>> noise = line_table(balanced(ApproxDP(1, "1e-6"))).noise
     >>> sure, unsure = Margin(28, noise), Margin(-6, noise)
-    >>> sure.answer, sure.certain, sure.people, sure.at_least(1)
+    >>> sure.answer, sure.certain, sure.distance, sure.at_least(1)
     (True, True, 29, 15)
-    >>> unsure.answer, unsure.certain, unsure.people, round(unsure.p_value, 4), unsure.at_least("0.95")
+    >>> unsure.answer, unsure.certain, unsure.distance, round(unsure.p_value, 4), unsure.at_least("0.95")
     (False, False, 6, 0.0018, 3)
     """
 
@@ -156,7 +156,7 @@ class Margin:
         return self.noise.p_value(self.value) == 0
 
     @property
-    def people(self) -> int:
+    def distance(self) -> int:
         """How many people seem to have to be different to change the true answer, at least 1; usually this is off by no more
         than `noise.give_or_take`."""
         level = self.value - self.noise.middle
@@ -166,6 +166,46 @@ class Margin:
         """How many people would at least have to be different to change the true answer: too many with a probability of
         1 − confidence at most. 0 says nothing. With a confidence of 1 it is never too many."""
         return self.noise.at_least(self.value, probability_exactly(confidence))
+
+    def numbers(self) -> dict[str, Any]:
+        """All of it, for a document, and for `duotone.words.answers` to say."""
+        return {
+            "margin": self.value,
+            "p_value": self.p_value,
+            "certain": self.certain,
+            "distance": self.distance,
+            "give_or_take": self.noise.give_or_take,
+            "at_least": {confidence: self.at_least(confidence) for confidence in ("0.95", "1")},
+        }
+
+
+class Sure:
+    """What has a margin says how sure it is."""
+
+    @property
+    def sure(self) -> Margin:
+        """The margin with its noise."""
+        raise NotImplementedError
+
+    @property
+    def p_value(self) -> float:
+        """How often, at most, an answer as clear as this would come up if the truth were the other one."""
+        return self.sure.p_value
+
+    @property
+    def certain(self) -> bool:
+        """Whether no noise could have turned the answer."""
+        return self.sure.certain
+
+    @property
+    def distance(self) -> int:
+        """How many people seem to have to be different to change the true answer."""
+        return self.sure.distance
+
+    def at_least(self, confidence: Given = "0.95") -> int:
+        """How many people would at least have to be different to change the true answer, with this confidence; 0 says
+        nothing."""
+        return self.sure.at_least(confidence)
 
 
 WORDS = {"yes": True, "no": False}

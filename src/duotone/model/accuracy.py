@@ -99,7 +99,11 @@ class Accuracy:
         privacy, certain = self.table.privacy, self.certain
         document: dict[str, Any] = {"error_by_margin": {str(m): self.error(m) for m in MARGINS}}
         document["certain_from"] = int(certain) if math.isfinite(certain) else None
-        document["share"] = {"epsilon": privacy.epsilon, "delta": show(privacy.delta)}
+        document["share"] = {
+            "epsilon": privacy.epsilon,
+            "ratio": show(privacy.exp_epsilon),
+            "delta": show(privacy.delta),
+        }
         if self.table.boundary != "balanced":
             document["boundary"] = str(self.table.boundary)
             for i, name in enumerate(("false_no_by_margin", "false_yes_by_margin")):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.line.table import Outcome
+from duotone.line.mechanism import Boundary, on_line
+from duotone.line.noise import Margin, Noise, Sure, same_answer
+from duotone.line.table import Outcome, line_table
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.words.answers import brief
 
 SHOWN = 50
 """The groups that a notebook shows."""
@@ -20,11 +25,29 @@ def word(answer: bool | Outcome) -> str:
     return str(answer) if isinstance(answer, Outcome) else "yes" if answer else "no"
 
 
-class Released:
+@lru_cache(maxsize=32)
+def _noise(privacy: ApproxDP, boundary: Boundary) -> Noise:
+    return line_table(on_line(privacy, boundary)).noise
+
+
+def told_word(recorded: Any, privacy: ApproxDP, boundary: Boundary) -> str:
+    """An answer as a ledger records it, in words: with how sure it is, where it has a margin.
+
+    >>> usual = ApproxDP(1, "1e-6"), "balanced"
+    >>> told_word(40, *usual), told_word(-6, *usual), told_word(True, *usual)
+    ('yes, certain', 'no, p = 0.0019', 'yes')
+    """
+    if type(recorded) is not int:
+        return word(recorded) if isinstance(recorded, bool) else str(recorded)
+    return f"{word(recorded >= 0)}, {brief(Margin(recorded, _noise(privacy, boundary)).numbers())}"
+
+
+class Released(Sure):
     """Released answers: by group where the question is `grouped`, else under the empty key; `labels` are those of the group
-    columns."""
+    columns. `margins` say how sure each is: none of what was recorded without, and of answers that may be too close to call."""
 
     answers: Mapping[Key, bool | Outcome]
+    margins: Mapping[Key, Margin]
     labels: tuple[str, ...]
     grouped: bool
 
@@ -35,14 +58,31 @@ class Released:
             raise DuotoneError("a grouped question has many answers: look at .answers")
         return self.answers[()]
 
+    @property
+    def sure(self) -> Margin:
+        """The margin of a question without groups, and all that it tells."""
+        if self.grouped:
+            raise DuotoneError("a grouped question has many answers: look at .margins")
+        if () not in self.margins:
+            raise DuotoneError("this answer has no margin: it may be too close to call, or was recorded as yes or no alone")
+        return self.margins[()]
+
+    @property
+    def margin(self) -> int:
+        """How far from flipping the answer seems: 0 or more for a yes, below 0 for a no."""
+        return self.sure.value
+
     def __bool__(self) -> bool:
         return bool(self.answer)
 
     def __eq__(self, other: object) -> bool:
-        """Equal to True or False as its answer is, and to neither if it is too close to call."""
-        if isinstance(other, bool | np.bool_):
-            return self.answer is not Outcome.TOO_CLOSE and bool(self) == bool(other)
-        return vars(self) == vars(other) if isinstance(other, type(self)) else NotImplemented
+        """Equal to True or "yes", False or "no" as its answer is, and to neither if it is too close to call."""
+        if isinstance(other, type(self)):
+            return vars(self) == vars(other)
+        if isinstance(other, bool | np.bool_ | str):
+            close = self.answer is Outcome.TOO_CLOSE
+            return other == str(Outcome.TOO_CLOSE) if close else same_answer(self.answer, other)
+        return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # what it was computed from is in dicts
 
@@ -52,18 +92,22 @@ class Released:
         return {key: word(answer) for key, answer in self.answers.items()}
 
     def to_arrow(self) -> Any:
-        """A table with the group columns, by their labels, and `answer`: a Boolean, or yes, no or too close to call."""
+        """A table with the group columns, by their labels, and `answer`: a Boolean, or yes, no or too close to call. Where
+        answers have margins, `margin`, `p_value` and `certain` follow."""
         try:
             import pyarrow as pa
         except ImportError:
             raise MissingExtra("an Arrow table", "tables") from None
-        if "answer" in self.labels:
-            raise DuotoneError("a column of the groups is called answer already: look at .answers")
+        told = [self.margins[key] for key in self.answers] if self.margins else []
+        sure = {"margin": [m.value for m in told], "p_value": [m.p_value for m in told], "certain": [m.certain for m in told]}
+        sure = sure if told else {}
+        for taken in {"answer", *sure}.intersection(self.labels):
+            raise DuotoneError(f"a column of the groups is called {taken} already: look at .answers and .margins")
         keys = list(zip(*self.answers, strict=True)) if self.answers else [()] * len(self.labels)
         columns = dict(zip(self.labels, (list(column) for column in keys), strict=True))
         definite = not any(isinstance(answer, Outcome) for answer in self.answers.values())
         held = list(self.answers.values() if definite else self.words.values())
-        return pa.table({**columns, "answer": pa.array(held, pa.bool_() if definite else pa.string())})
+        return pa.table({**columns, "answer": pa.array(held, pa.bool_() if definite else pa.string()), **sure})
 
     def to_pandas(self) -> Any:
         """The same as a data frame of pandas."""

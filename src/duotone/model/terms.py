@@ -17,6 +17,7 @@ import numpy as np
 from duotone.cached import cached_property
 from duotone.line.choice import least_epsilon
 from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
+from duotone.line.noise import Margin
 from duotone.line.table import Outcome, Table, line_table, reach
 from duotone.line.three_way import ThreeWay, three_way_table
 from duotone.model.accuracy import Accuracy, Clearness
@@ -113,10 +114,11 @@ class DefiniteTerms:
         """What to know about the groups that are shown."""
         return () if self.selection is None else (selection_note(self.selection, halved=self.beside is not None),)
 
-    @staticmethod
-    def outcome(recorded: Any) -> bool:
-        """An answer as a ledger recorded it."""
-        return bool(recorded)
+    def told(self, recorded: Any) -> tuple[bool, Margin | None]:
+        """An answer as a ledger recorded it: a margin, or yes or no alone."""
+        if isinstance(recorded, bool):
+            return recorded, None
+        return recorded >= 0, Margin(recorded, self.table.noise)
 
 
 @dataclass(frozen=True)
@@ -176,9 +178,9 @@ class ThreeWayTerms:
         return ()
 
     @staticmethod
-    def outcome(recorded: Any) -> Outcome:
+    def told(recorded: Any) -> tuple[Outcome, None]:
         """An answer as a ledger recorded it."""
-        return Outcome(recorded)
+        return Outcome(recorded), None
 
 
 Terms = DefiniteTerms | ThreeWayTerms

@@ -6,8 +6,10 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from duotone.errors import DuotoneError
+from duotone.model.answer import word
 from duotone.plotting.curves import error_by_distance, three_way
 from duotone.plotting.figures import COLOUR, MARKER, budget_label, figure_class, framed, new_axes, titled
+from duotone.words.answers import brief
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,6 +43,19 @@ def answers(of: Answers, title: str | None = None, *, ax: Axes | None = None) ->
     return figure
 
 
+def _mark(of: Answers, ax: Axes) -> None:
+    """Where an answer fell: how many people seem to be able to change it, and by how much that may be off."""
+    seems, off = of.distance, of.sure.noise.give_or_take
+    colour = COLOUR["blue" if of.answer else "red"]
+    ax.axvspan(seems - off, seems + off, color=colour, alpha=0.12, lw=0)
+    ax.axvline(seems, color=colour, lw=1.4)
+    ax.set_xlim(0.5, max(ax.get_xlim()[1], seems + off + 0.5))
+    said = f" {word(of.answer)}, {brief(of.sure.numbers())} "
+    beyond = seems > sum(ax.get_xlim()) / 2
+    side = "right" if beyond else "left"
+    ax.annotate(said, (seems, 0.03), xycoords=ax.get_xaxis_transform(), ha=side, fontsize=9, color=colour)
+
+
 def question(of: Prepared | Answers, title: str | None = None) -> Figure:
     """How often the answer to a question is wrong, or too close to call, by how many people would flip it; of grouped answers,
     these beside it. The title is the question, if there is no other."""
@@ -53,9 +68,12 @@ def question(of: Prepared | Answers, title: str | None = None) -> Figure:
         return three_way(terms.table, title=title)
     labels = [f"each answer: {budget_label(terms.share)}"] if terms.share != terms.privacy or facts.by else None
     if not (isinstance(of, Answers) and facts.by):
-        return error_by_distance([terms.mechanism], title=title, labels=labels)
+        figure: Figure = error_by_distance([terms.mechanism], title=title, labels=labels)
+        if isinstance(of, Answers) and of.margins:
+            _mark(of, figure.axes[0])
+        return figure
     size = 11, max(4.4, 1.6 + 0.24 * len(of.answers))
-    figure: Figure = figure_class()(figsize=size, layout="constrained")  # which leaves room for long names and titles
+    figure = figure_class()(figsize=size, layout="constrained")  # which leaves room for long names and titles
     left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1, 1.4]})
     answers(of, ax=left)
     error_by_distance([terms.mechanism], title="each answer, with its share of the budget", labels=labels, ax=right)

@@ -24,12 +24,11 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.interrupts import uninterrupted
 from duotone.line.mechanism import LineMechanism
-from duotone.line.noise import Margin, same_answer
+from duotone.line.noise import Margin, Sure, same_answer
 from duotone.line.table import YES_NO, Outcome, Table, line_table
 from duotone.model.accuracy import Basis as Basis
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
-from duotone.privacy.numbers import Given
 from duotone.resources import progress
 
 CHUNK = 2**18
@@ -45,7 +44,7 @@ class NotPrivateWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Sure):
     """A released answer: yes or no, how sure that is, under which privacy definition, on what basis, and its certificate.
 
     The true answer and the level are not in it.
@@ -86,20 +85,6 @@ class Answer:
         if self.margin is None:
             raise DuotoneError("an answer about a dataset of a graph has no margin")
         return Margin(self.margin, self.table.noise)
-
-    @property
-    def p_value(self) -> float:
-        """How often, at most, an answer as clear as this would come up if the truth were the other one."""
-        return self.sure.p_value
-
-    @property
-    def certain(self) -> bool:
-        """Whether no noise could have turned the answer."""
-        return self.sure.certain
-
-    def at_least(self, confidence: Given = "0.95") -> int:
-        """How many people would at least have to be different to change the true answer, so sure; 0 says nothing."""
-        return self.sure.at_least(confidence)
 
     def certificate(self) -> dict[str, Any]:
         """What proves the mechanism behind the answer: see `duotone check`. It is optimal for exact distances."""

@@ -10,6 +10,7 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.html import cell, table
 from duotone.ledger.close_calls import CloseCalls
+from duotone.line.noise import Margin
 from duotone.line.table import Outcome
 from duotone.model.accuracy import Accuracy, Clearness, written_budget
 from duotone.model.answer import SHOWN, Released, word
@@ -18,6 +19,7 @@ from duotone.model.notice import Notice
 from duotone.model.terms import DefiniteTerms
 from duotone.tables.declared import Key
 from duotone.tables.facts import Facts
+from duotone.words import answers as sure
 from duotone.words.sentences import Audience, sentence
 
 
@@ -26,12 +28,14 @@ class Answers(Released):
     """Released answers: by group where the question is grouped, else under the empty key.
 
     Each is True or False, or an `Outcome` where it may be too close to call. `str` of it is the answer, or a line for each
-    group; `bool` the answer of a question without groups, an error where it is too close to call, which is also `== True` or
-    `== False`. `to_arrow` and `to_pandas` make a table of it, `facts` are what was asked and how accurate that is, `quote`
-    is a sentence for a report. Levels and truths are not in it.
+    group; `bool` the answer of a question without groups, an error where it is too close to call, which is also equal to True
+    or "yes", False or "no". `certain`, `p_value`, `margin` and `at_least` say how sure it is; of groups, `margins` do.
+    `to_arrow` and `to_pandas` make a table of it, `facts` are what was asked and how accurate that is, `quote` is a sentence
+    for a report. Levels and truths are not in it.
     """
 
     answers: Mapping[Key, bool | Outcome]
+    margins: Mapping[Key, Margin]
     facts: Facts
     private: bool
     about: str
@@ -65,6 +69,27 @@ class Answers(Released):
         return "\n".join(f"{', '.join(map(str, key))}: {said}{warning}" for key, said in self.words.items())
 
     @property
+    def how_sure(self) -> str:
+        """How sure the answer is, in words; of groups, how many are certain; empty where nothing is known."""
+        if not self.facts.by:
+            return sure.how_sure(self.margins[()].numbers(), self.facts.people) if self.margins else ""
+        certain = sum(margin.certain for margin in self.margins.values())
+        return f"{certain} of {len(self.margins)} certain" if self.margins else ""
+
+    @property
+    def told(self) -> dict[Key, tuple[str, ...]]:
+        """Each answer as a word and, where it has a margin, how sure it is."""
+        if not self.facts.by:
+            return {key: (said, self.how_sure) if self.margins else (said,) for key, said in self.words.items()}
+        sure_of = {key: (sure.brief(margin.numbers()),) for key, margin in self.margins.items()}
+        return {key: (said, *sure_of.get(key, ())) for key, said in self.words.items()}
+
+    @property
+    def meaning(self) -> str:
+        """What the p-value says, in words; empty where there is none, or the answer is certain."""
+        return sure.meaning(self.sure.numbers(), word(self.answer)) if self.margins and not self.facts.by else ""
+
+    @property
     def _price(self) -> str:
         """What a close call cost."""
         if self.answer is not Outcome.TOO_CLOSE or self.receipt is None:
@@ -79,13 +104,15 @@ class Answers(Released):
             said = f"{counts['yes']} yes and {counts['no']} no by {', '.join(facts.labels)}"
         else:
             said = f"{', '.join(f'{many} {answer}' for answer, many in counts.items())} by {', '.join(facts.labels)}"
+        said += f", {self.how_sure}" if self.how_sure else ""
         brief = f"; {facts.terms.accuracy.brief}" if isinstance(facts.terms, DefiniteTerms) else ""
         return f"<Answers: {said}; {facts.terms}; {facts.basis}{brief}>"
 
     def _repr_html_(self) -> str:
         facts = self.facts
-        rows = [[*map(cell, key), cell(said)] for key, said in list(self.words.items())[:SHOWN]]
-        said = [f"{facts.terms}; {facts.person}; {facts.basis}", *filter(None, [facts.clipping]), *self.notes]
+        rows = [[*map(cell, key), *map(cell, said)] for key, said in list(self.told.items())[:SHOWN]]
+        said = [self.meaning] if self.meaning else []
+        said += [f"{facts.terms}; {facts.person}; {facts.basis}", *filter(None, [facts.clipping]), *self.notes]
         said += filter(None, [facts.divided])
         if isinstance(facts.terms, DefiniteTerms):
             said += filter(None, [facts.terms.accuracy.by_margin])
@@ -94,7 +121,8 @@ class Answers(Released):
             said.insert(0, f"{len(self.answers) - SHOWN} more groups")
         if not self.private:
             said.append("NOT PRIVATE: test seed")
-        return table((*facts.labels, "answer"), rows, before=facts.question, after=said)
+        head = (*facts.labels, "answer", *(["how sure"] if self.margins else []))
+        return table(head, rows, before=facts.question, after=said)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -116,9 +144,9 @@ class Answers(Released):
         >>> stays = pa.table({"patient": range(60), "days": [3, 9] * 30})
         >>> about = {"unit": "patient", "per_unit": "avg", "bounds": {"days": (0, 30)}}
         >>> longer = ask(stays, "avg(days) > 5", epsilon=1, delta=1e-6, **about)
-        >>> print(longer.quote().replace("; ", ";\\n"))
-        In the table, “avg(days) > 5” was answered yes with differential privacy, ε = 1, δ = 1e-06 per patient under addition \
-or removal;
+        >>> print(longer.quote().replace("; ", ";\\n").replace("), with", "),\\nwith"))  # doctest: +ELLIPSIS
+        In the table, “avg(days) > 5” was answered yes, certain (at least ... patients would have to be different to change it),
+        with differential privacy, ε = 1, δ = 1e-06 per patient under addition or removal;
         a person is a patient (rows without one do not count), with the avg of its rows;
         clipped: days to [0, 30] in steps of 1/100000, a person's values to their avg, rounded down;
         wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it.
@@ -130,14 +158,21 @@ or removal;
     @property
     def _said(self) -> str:
         """What was answered, for a report."""
-        text, keys = self.facts.text, {" ".join(map(str, key)): said for key, said in self.words.items()}
+        text, keys = self.facts.text, {" ".join(map(str, key)): " ".join(said) for key, said in self._reported().items()}
         if not self.facts.by:
-            return f"{text} was answered {word(self.answer)}"
+            return f"{text} was answered {', '.join(self._reported()[()])}{',' * bool(self.margins)}"
         if isinstance(self.facts.terms, DefiniteTerms) and self.facts.terms.boundary == "selection":
             return f"{', '.join(keys) or 'none'} of {text} may be shown, selected"
         if keys:
             return f"{text} was answered {', '.join(f'{said} for {key}' for key, said in keys.items())},"
         return f"{text} was answered for no group, since none may be shown,"
+
+    def _reported(self) -> dict[Key, tuple[str, ...]]:
+        """Each answer as a report has it."""
+        if not self.facts.by and self.margins:
+            said = word(self.answer)
+            return {(): (said, sure.in_report(self.sure.numbers(), said, self.facts.people))}
+        return {key: (said, *(f"({how_sure})" for how_sure in rest)) for key, (said, *rest) in self.told.items()}
 
     @property
     def _budget(self) -> str:
@@ -164,8 +199,10 @@ or removal;
         if self.receipt is not None:
             document["ledger"] = self.receipt.document()
         if not facts.by:
-            return {"answer": word(self.answer), "private": self.private, **document}
+            numbers = {**self.sure.numbers(), "people": facts.people} if self.margins else {}
+            return {"answer": word(self.answer), **numbers, "private": self.private, **document}
         rows = [dict(zip((*facts.labels, "answer"), (*key, said), strict=True)) for key, said in self.words.items()]
         unanswered = {"unanswered": [dict(zip(facts.labels, key, strict=True)) for key in self.unanswered]}
-        none = isinstance(facts.terms, DefiniteTerms)
-        return {"answers": rows, **({} if none else unanswered), "private": self.private, **document}
+        if isinstance(facts.terms, DefiniteTerms):
+            unanswered = {"margins": [margin.numbers() for margin in self.margins.values()]} if self.margins else {}
+        return {"answers": rows, **unanswered, "private": self.private, **document}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -207,7 +207,7 @@ removal;
 
         def flip() -> Any:
             try:
-                return self._recordable(self._released("the charge stands"))
+                return self._released("the charge stands")
             finally:
                 hold()
 
@@ -229,7 +229,7 @@ removal;
                 receipt = opened.ask(owed.dataset, owed.question, self.cost, draw, again=again, by=asker, **owed.about)
         finally:
             read.clear()  # no traceback may show it
-        return self._told(receipt, owed.dataset, called)
+        return self._reply(receipt.answer, owed.dataset, receipt, called)
 
     def recorded(self, ledger: Ledger, dataset: str, *, again: bool = False, asker: str | None = None) -> Answers | None:
         """What `charge` would answer from the record, free; None where it would charge. What does not fit is refused as there.
@@ -237,15 +237,15 @@ removal;
         owed = self.bill(ledger, dataset)
         called = None if isinstance(self.terms, DefiniteTerms) else _close_calls(ledger, owed.dataset)
         receipt = ledger.recorded(owed.dataset, owed.question, self.cost, again=again, by=asker, **owed.about)
-        return None if receipt is None else self._told(receipt, owed.dataset, called)
+        return None if receipt is None else self._reply(receipt.answer, owed.dataset, receipt, called)
 
-    def _told(self, receipt: Receipt, dataset: str, called: CloseCalls | None) -> Answers:
-        answers = {tuple(key): self.terms.outcome(answer) for key, answer in receipt.answer["answers"]}
-        missing = () if called is None else tuple(key for key in self.listed or ((),) if key not in answers)
-        return Answers(answers, self.facts, bool(receipt.answer["private"]), dataset, receipt, missing, called)
-
-    def _recordable(self, reply: Answers) -> Any:
-        return {"answers": [[list(key), answer] for key, answer in reply.answers.items()], "private": reply.private}
+    def _reply(self, recorded: Any, about: str, receipt: Receipt | None = None, called: CloseCalls | None = None) -> Answers:
+        """What was drawn, as a ledger records it, in the shapes that people use."""
+        told = {tuple(key): self.terms.told(answer) for key, answer in recorded["answers"]}
+        missing = () if called is None else tuple(key for key in self.listed or ((),) if key not in told)
+        answers = {key: answer for key, (answer, _) in told.items()}
+        margins = {key: margin for key, (_, margin) in told.items() if margin is not None}
+        return Answers(answers, margins, self.facts, bool(recorded["private"]), about, receipt, missing, called)
 
     def release(self) -> Answers:
         """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""
@@ -253,9 +253,9 @@ removal;
             raise DuotoneError(
                 "questions that may be too close to call are asked through a ledger, which counts close calls: use charge"
             )
-        return self._released(None)
+        return self._reply(self._released(None), self.facts.table)
 
-    def _released(self, cost: str | None) -> Answers:
+    def _released(self, cost: str | None) -> Any:
         try:
             return self._drawn()
         except DuotoneError as error:
@@ -264,8 +264,9 @@ removal;
             raise Refusal("nothing released", why=why(error), cost=cost) from None
 
     @uninterrupted
-    def _drawn(self) -> Answers:
-        """Read the table, and draw the definite answers."""
+    def _drawn(self) -> Any:
+        """Read the table, and draw the definite answers: as a ledger records them, each with its margin; of groups, that they
+        may be shown."""
         keys: Any = None
         people: Any = None
         levels: Any = None
@@ -276,19 +277,16 @@ removal;
         try:
             if self.asked is None and coin.private and isinstance(engine := self.source.engine, Draws):
                 keys = quietly(lambda: kept(self.population.people([self.asked]), coin, engine), UNREADABLE)
-                return self._answers(dict.fromkeys(sorted(keys), True), coin.private)
+                return _recorded(sorted(keys), [True] * len(keys), coin.private)
             keys, people, levels = quietly(self._levels, UNREADABLE)
             if terms.selection is not None:
                 shown = Coin(terms.selection).answers(people - 1, bar=False)
                 keys, levels = at(keys, np.flatnonzero(shown)), levels[shown]
-            answers = coin.answers(levels, bar=False) if self.asked is not None else np.ones(len(levels), dtype=bool)
+            drawn = coin.margins(levels, bar=False) if self.asked is not None else np.ones(len(levels), dtype=bool)
             places = order(keys)
-            return self._answers(dict(zip(at(keys, places), answers[places].tolist(), strict=True)), coin.private)
+            return _recorded(at(keys, places), drawn[places].tolist(), coin.private)
         finally:
             keys = people = levels = None  # no traceback may show them
-
-    def _answers(self, answers: Mapping[Key, bool | Outcome], private: bool) -> Answers:
-        return Answers(answers, self.facts, private, self.facts.table)
 
     @uninterrupted
     def _read(self, cost: str, hold: Callable[[], None]) -> tuple[Any, Any]:
@@ -317,8 +315,7 @@ removal;
             keys, levels = read.pop()
             coin = Coin(terms.table)
             outcomes = coin.outcomes(levels, calls)
-            answers = [[list(key), str(outcome)] for key, outcome in zip(keys, outcomes, strict=False)]
-            return {"answers": answers, "private": coin.private}, outcomes.count(Outcome.TOO_CLOSE)
+            return _recorded(keys, map(str, outcomes), coin.private), outcomes.count(Outcome.TOO_CLOSE)
         finally:
             levels = None
 
@@ -353,6 +350,11 @@ removal;
         keys, people, (levels,) = levels_of_all([self])
         reach = self.terms.reach
         return keys, people, np.clip(levels, -reach - 1, reach).astype(np.int64)
+
+
+def _recorded(keys: Any, drawn: Iterable[Any], private: bool) -> dict[str, Any]:
+    """Answers as a ledger records them: of the first groups, if fewer were drawn."""
+    return {"answers": [[list(key), answer] for key, answer in zip(keys, drawn, strict=False)], "private": private}
 
 
 def levels_of_all(questions: Sequence[Prepared]) -> tuple[Groups, Array, list[Array]]:

@@ -1,0 +1,77 @@
+"""Words for how sure an answer is. Each function takes numbers, as `Margin.numbers()` or a document has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_CEILING, Context, Decimal
+from math import ceil
+from typing import Any
+
+
+def how_sure(numbers: Mapping[str, Any], people: str = "people") -> str:
+    """How sure an answer is, after the answer itself; `people` is whom it is about.
+
+    >>> how_sure({"certain": True, "at_least": {"1": 15}}, "patients")
+    'certain: at least 15 patients would have to be different'
+    >>> how_sure({"certain": False, "p_value": 0.00182, "distance": 6, "give_or_take": 3}, "patients")
+    'p = 0.0019: about 6 patients from flipping, give or take 3'
+    """
+    if numbers["certain"]:
+        return f"certain: at least {numbers['at_least']['1']} {people} would have to be different"
+    off = numbers["give_or_take"]
+    return f"p = {rounded_up(numbers['p_value'])}: about {numbers['distance']} {people} from flipping, give or take {off}"
+
+
+def brief(numbers: Mapping[str, Any]) -> str:
+    """The same where there is little room.
+
+    >>> brief({"certain": False, "p_value": 0.00182}), brief({"certain": True})
+    ('p = 0.0019', 'certain')
+    """
+    return "certain" if numbers["certain"] else f"p = {rounded_up(numbers['p_value'])}"
+
+
+def in_report(numbers: Mapping[str, Any], answer: str, people: str = "people") -> str:
+    """The same in a sentence, after the answer.
+
+    >>> in_report({"certain": True, "at_least": {"1": 15}}, "yes", "patients")
+    'certain (at least 15 patients would have to be different to change it)'
+    """
+    if numbers["certain"]:
+        return f"certain (at least {numbers['at_least']['1']} {people} would have to be different to change it)"
+    return f"{brief(numbers)} ({meaning(numbers, answer)})"
+
+
+def meaning(numbers: Mapping[str, Any], answer: str) -> str:
+    """What a p-value says; nothing where the answer is certain.
+
+    >>> meaning({"certain": False, "p_value": 0.00182}, "yes")
+    'if the truth were no, an answer this clear would come up at most 2 times in 1,000'
+    >>> meaning({"certain": False, "p_value": 0.269}, "no")
+    'if the truth were yes, an answer this clear would come up at most 27 times in 100'
+    """
+    if numbers["certain"]:
+        return ""
+    p, of = numbers["p_value"], 100
+    while p * of <= 1 and of < 10**18:
+        of *= 10
+    truth = "no" if answer == "yes" else "yes"
+    return f"if the truth were {truth}, an answer this clear would come up at most {ceil(p * of)} times in {of:,}"
+
+
+def rounded_up(probability: float) -> str:
+    """Two digits, rounded up.
+
+    >>> rounded_up(0.00182), rounded_up(0.5)
+    ('0.0019', '0.5')
+    """
+    return f"{float(Context(prec=2, rounding=ROUND_CEILING).plus(Decimal(repr(probability)))):g}"
+
+
+def several(one: str) -> str:
+    """A unit's name for many.
+
+    >>> several("patient"), several("news")
+    ('patients', 'news')
+    """
+    return one if one.endswith("s") else f"{one}s"
