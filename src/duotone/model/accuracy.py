@@ -36,7 +36,10 @@ class Accuracy:
     >>> from duotone.line.table import line_table
     >>> usual = Accuracy(line_table(balanced(ApproxDP(1, "1e-6"))))
     >>> print(usual.by_margin, usual.ending, sep="; ")
-    Pr[wrong] by people from flipping: 1: 0.269, 2: 0.0989, 3: 0.0364, 5: 0.00493, 10: 3.26e-05; never wrong from 15 people on
+    Pr[wrong] by people from flipping: 1: 0.269, 2: 0.0989, 3: 0.0364, 5: 0.00493, 10: 3.26e-05; never wrong from 15 people \
+on, always certain from 29
+    >>> [round(usual.sure(margin), 3) for margin in (10, 15, 20, 29)]
+    [0.005, 0.731, 0.998, 1.0]
     """
 
     table: Table
@@ -54,6 +57,21 @@ class Accuracy:
         """Pr[wrong] when this many people, at least 1, would have to join, leave or change to flip the answer."""
         return max(self.errors(margin))
 
+    def sure(self, margin: int) -> float:
+        """Pr[certain] at a margin: how often no noise could have turned the answer. (Of a yes and a no, where it is rarer.)"""
+        _check_margin(margin)
+        noise = self.table.noise
+        if not noise.bounded:
+            return 0.0
+        level, other = (min(margin, noise.cap or margin) - 1, -min(margin, noise.cap or margin))
+        return float(min(noise.chance(level - noise.most), 1 - noise.chance(other - noise.least)))
+
+    @cached_property
+    def surely(self) -> float:
+        """From how many people on every answer is certain; infinite where that is never so."""
+        noise = self.table.noise
+        return noise.most - noise.least + 1 if noise.bounded else math.inf
+
     @property
     def never(self) -> tuple[float, float]:
         """The margins from which `errors` are 0."""
@@ -70,35 +88,49 @@ class Accuracy:
         """What `wrong` is, by what: one mistake where both are alike, or where only one is ever made."""
         match self.table.boundary:
             case "balanced":
-                return "people from flipping", "Pr[wrong]"
+                mistakes = ("Pr[wrong]",)
             case "selection":
                 return "people in the group", "Pr[not shown]"
-        return "people from flipping", "Pr[false no]", "Pr[false yes]"
+            case _:
+                mistakes = ("Pr[false no]", "Pr[false yes]")
+        return "people from flipping", *mistakes, *(["Pr[certain]"] if math.isfinite(self.surely) else [])
 
     def wrong(self, margin: int) -> tuple[float, ...]:
-        """The probabilities that `head` names."""
-        return self.errors(margin)[: len(self.head) - 1]
+        """The probability of each mistake that `head` names."""
+        return self.errors(margin)[: 1 if self.table.boundary in ("balanced", "selection") else 2]
 
     @property
     def margins(self) -> tuple[int, ...]:
-        """The margins worth showing."""
+        """The margins at which a mistake is worth showing."""
         return tuple(m for m in MARGINS if m < self.certain and max(self.errors(m)) > NOTHING)
+
+    @property
+    def _lines(self) -> list[tuple[int, tuple[float, ...]]]:
+        """The margins worth showing, with what `head` names."""
+        if self.table.boundary == "selection" or math.isinf(self.surely):
+            return [(m, self.wrong(m)) for m in self.margins]
+        if self.surely == 1:  # no mistake at all
+            return []
+        return [(m, (*self.wrong(m), round(self.sure(m), 3))) for m in MARGINS if m < self.surely]
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
         """The table under `head`, as text."""
-        return [(str(m), *(f"{wrong:.3g}" for wrong in self.wrong(m))) for m in self.margins]
+        return [(str(m), *(f"{chance:.3g}" for chance in chances)) for m, chances in self._lines]
 
     @property
     def cells(self) -> list[tuple[str, ...]]:
         """The table under `head`, for a notebook."""
-        return [(cell(m), *map(bar, self.wrong(m))) for m in self.margins]
+        return [(cell(m), *map(bar, chances)) for m, chances in self._lines]
 
     def document(self) -> dict[str, Any]:
         """The same as JSON."""
         privacy, certain = self.table.privacy, self.certain
         document: dict[str, Any] = {"error_by_margin": {str(m): self.error(m) for m in MARGINS}}
         document["certain_from"] = int(certain) if math.isfinite(certain) else None
+        if self.table.boundary != "selection":
+            document["certain_by_margin"] = {str(m): self.sure(m) for m in MARGINS}
+            document["always_certain_from"] = int(self.surely) if math.isfinite(self.surely) else None
         document["share"] = {
             "epsilon": privacy.epsilon,
             "ratio": show(privacy.exp_epsilon),
@@ -134,8 +166,10 @@ class Accuracy:
         """From where on nothing is wrong."""
         if not math.isfinite(self.certain):
             return f"with delta 0 no answer is ever certain{self._by_delta}"
-        never = "always shown" if self.table.boundary == "selection" else "never wrong"
-        return f"{never} from {self.certain:g} people on"
+        if self.table.boundary == "selection":
+            return f"always shown from {self.certain:g} people on"
+        surely = f", always certain from {self.surely:g}" if math.isfinite(self.surely) else ""
+        return f"never wrong from {self.certain:g} people on{surely}"
 
     @property
     def _by_delta(self) -> str:
