@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 from weakref import WeakSet
 
+import ibis
+
 from duotone.errors import DuotoneError
 from duotone.model.dataset import OPENING, Dataset
 from duotone.resources import keep_in_child
@@ -94,8 +96,6 @@ def require_trial(source: Source) -> None:
 
     Guarantee: only made-up rows are looked at, as constants of the query; nothing is written.
     """
-    import ibis
-
     if source.engine.can.proven or source.engine.connection in _PASSED:
         return
     rows = ibis.union(*(_row(row) for row in ROWS))
@@ -131,7 +131,5 @@ def _by_group(source: Source, question: str, options: Mapping[str, Any]) -> Mapp
 
 
 def _row(values: tuple[Any, ...]) -> Any:
-    import ibis
-
     typed = {n: ibis.literal(value, type=kind) for (n, kind), value in zip(KINDS.items(), values, strict=True)}
     return ibis.literal(1).name("one").as_table().select(**typed)

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from duotone.errors import DuotoneError
 from duotone.tables.engines.stored_values import OTHER, Reading, date, day, fresh, moment, number, quoted, text
@@ -103,8 +105,6 @@ def _plain(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
 
 
 def _plain_chunk(chunk: pa.Array) -> pa.Array:
-    import pyarrow.compute as pc
-
     is_ = pa.types
     kind, target = chunk.type, plain_type(chunk.type)
     if is_.is_run_end_encoded(kind):
@@ -144,7 +144,6 @@ def _polars_array(frame: Any, name: str) -> Any:
 
 def _pandas_type(kind: Any) -> pa.DataType | None:
     """The Arrow type of a pandas type; None for objects and whatever else has no type of its own."""
-    import numpy as np
     import pandas as pd
 
     if isinstance(kind, pd.ArrowDtype):
@@ -177,7 +176,6 @@ def _pandas_array(frame: Any, name: str) -> Any:
 
 
 def _pandas_values(values: Any) -> Any:
-    import numpy as np
     import pandas as pd
 
     if isinstance(values.dtype, pd.CategoricalDtype):

@@ -13,6 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import ibis
+import ibis.expr.operations as ops
+from ibis.formats.pyarrow import PyArrowData
+
 from duotone.errors import DuotoneError
 from duotone.model.notice import Refusal
 from duotone.resources import engine_limits, keep_in_child, literal_path
@@ -51,8 +55,6 @@ class DuckDB:
 
     def run(self, plan: Any) -> Any:
         """What Ibis' own connection does of a plan without tables in memory; but that one loads pandas."""
-        from ibis.formats.pyarrow import PyArrowData
-
         text = sqlglot_of(self.connection, plan).sql(self.connection.dialect, copy=False)
         return PyArrowData.convert_table(self.connection.con.sql(text).to_arrow_table(), plan.schema())
 
@@ -86,9 +88,6 @@ class DuckDB:
 
     def _view(self, query: str, types: Mapping[str, str]) -> Any:
         """A query as a table of Ibis. It is a temporary view, since Ibis would write the query in its own words."""
-        import ibis
-        import ibis.expr.operations as ops
-
         name = fresh()
         self.connection.con.execute(f"create temp view {quoted(name)} as {query}")
         place = ops.Namespace(catalog="temp", database="main")
@@ -112,8 +111,6 @@ def connected(*files: Path, database: Path | None = None) -> tuple[DuckDB, Calla
     Guarantee: it reads the files that are named and no other, writes nothing but temporary files in a folder of its own, which
     is removed when it is closed, loads no extension, and none of this can be changed any more.
     """
-    import ibis
-
     connection = quietly(ibis.duckdb.connect, UNPREPARED)
     keep_in_child(connection)
     folder = tempfile.mkdtemp(dir=temporary_folder())
@@ -208,8 +205,6 @@ def of_database(path: Path, name: str | None, vouched: bool = False) -> Source:
 
 def of_native(connection: Any, name: str | None, vouched: bool = False) -> Source:
     """A table of a connection of DuckDB's own. What is set for Ibis is set on a second connection to the same database."""
-    import ibis
-
     second = quietly(connection.cursor, "the DuckDB connection is closed")
     keep_in_child(second)
     with closed_on_error(second.close):

@@ -9,6 +9,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import ibis
+from sqlglot import exp
+
 from duotone.errors import DuotoneError
 from duotone.interrupts import held, uninterrupted
 from duotone.model.notice import Notice, why
@@ -85,8 +88,6 @@ class Draws(Protocol):
 
 def answers(engine: Engine) -> bool:
     """Whether an engine elsewhere still answers; no row is read."""
-    import ibis
-
     try:
         quietly(lambda: engine.run(ibis.literal(1).name("one").as_table()), UNREADABLE)
     except DuotoneError:
@@ -150,8 +151,6 @@ def bracketed(tree: Any) -> Any:
 
     Guarantee: the text of the tree is read as the tree, whatever precedence an engine gives its operators.
     """
-    from sqlglot import exp
-
     own = tree.copy()  # Ibis puts one node in several places
     for node in [node for node in own.walk() if is_operator(node) and is_operator(node.parent)]:
         same = isinstance(node, exp.And | exp.Or) and type(node) is type(node.parent)
@@ -165,6 +164,4 @@ def bracketed(tree: Any) -> Any:
 
 def is_operator(node: Any) -> bool:
     """Whether its text is its operands with words or signs before, between or after them."""
-    from sqlglot import exp
-
     return isinstance(node, exp.Unary | exp.Binary | exp.Between | exp.In) and type(node).__name__ not in NO_OPERATORS

@@ -12,6 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
 from duotone.resources import literal_path
@@ -176,8 +178,6 @@ def _of_arrow_file(path: Path, connect: Connect) -> Source:
 
 def _arrow_reader(path: Path, places: Sequence[int] = ()) -> Any:
     """A reader of some columns, by their places: of the file format, or of a stream that was written to a file."""
-    import pyarrow as pa
-
     options = pa.ipc.IpcReadOptions(included_fields=list(places))
     with path.open("rb") as file:
         seekable = file.read(6) == b"ARROW1"
@@ -245,14 +245,11 @@ def _in_milliseconds(schema: Any) -> set[str]:
 
     A time that an old writer did not say the zone of is in UTC for Arrow and without a zone for DuckDB: so it is neither.
     """
-    import pyarrow as pa
-
     times = [(name, kind) for name, kind in zip(schema.names, schema.types, strict=True) if pa.types.is_timestamp(kind)]
     return {name for name, kind in times if kind.unit in ("s", "ms") or (kind.unit == "ns" and kind.tz is not None)}
 
 
 def _as_arrow(paths: Sequence[Path], schema: Any, columns: Sequence[str]) -> Any:
-    import pyarrow as pa
     import pyarrow.dataset as ds
 
     plain = pa.schema([(name, wide(plain_type(schema.field(name).type))) for name in columns])

@@ -14,6 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import ibis.expr.operations as ops
+from ibis.expr.types import Table
+
 from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
@@ -247,9 +250,6 @@ def _in_full(source: Source, within: tuple[str, ...], usual: tuple[str, ...]) ->
 
 def of_ibis(handle: Any, name: str | None, vouched: bool) -> Source:
     """A connection and the name of a table, a table of a connection, or a query."""
-    import ibis.expr.operations as ops
-    from ibis.expr.types import Table
-
     backend, within = handle, ()
     if isinstance(handle, Table):
         node = handle.op()
@@ -280,8 +280,6 @@ def _unproven(table: Any, backend: Any) -> Source:
 
 
 def _of_ibis_query(query: Any, what: str) -> Source:
-    import ibis.expr.operations as ops
-
     if query.op().find(ops.InMemoryTable):
         raise DuotoneError("the Ibis query has a data frame in it: give the result as a data frame, or create a table from it")
     connections = [table.source for table in query.op().find((ops.DatabaseTable, ops.SQLQueryResult))]

@@ -8,6 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import ibis
+import ibis.expr.operations as ops
+import sqlglot.expressions as sge
+
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.ledger.stores.postgres import reason
 from duotone.model.notice import Refusal
@@ -98,9 +102,6 @@ class Postgres:
 
     def public_table(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
         """A small table that everybody may know, as constants of the statement, and what forgets it: nothing to do."""
-        import ibis
-        import ibis.expr.operations as ops
-
         arrays = [f"cast({literal(_array(rows[name]))} as {HELD[_bare(kind)]}[])" for name, kind in types.items()]
         names = [f"{quoted(name)}{BY_BYTES if kind == 'string' else ''} as {quoted(name)}" for name, kind in types.items()]
         columns = ", ".join(map(quoted, types))
@@ -109,8 +110,6 @@ class Postgres:
 
     def _statement(self, plan: Any) -> str:
         """Common parts are folded into their places: the server would write them out and read them back."""
-        import sqlglot.expressions as sge
-
         tree = sqlglot_of(self.connection, plan)
         for part in tree.find_all(sge.CTE):
             part.set("materialized", False)
@@ -121,8 +120,6 @@ def open_postgres(url: str, name: str | None, vouched: bool = False) -> Source:
     """A table, as `visits` or `clinic.visits`, of the database that a URL names."""
     psycopg = _psycopg()
     connection = quietly(lambda: _connected(psycopg, url), UNREACHABLE)
-    import ibis
-
     keep_in_child(connection)
     with closed_on_error(connection.close):
         source = of_database(ibis.postgres.from_connection(connection), name, vouched=vouched)
@@ -150,9 +147,6 @@ def of_database(backend: Any, name: str | None, schema: str = "", *, vouched: bo
 
     def table(chosen: Sequence[str]) -> Any:
         """The columns in types whose values are equal and ordered as they are everywhere: text by its bytes."""
-        import ibis
-        import ibis.expr.operations as ops
-
         read, types = selected({name: readings[name] for name in chosen})
         return ops.SQLQueryResult(f"select {', '.join(read)} from {place}", ibis.schema(types), backend).to_expr()
 

@@ -19,6 +19,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -204,8 +205,6 @@ def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Publ
             tables.append(quietly(partial(source.engine.public_table, part.rows, part.types), UNREADABLE))
 
     def table(columns: Sequence[str]) -> Any:
-        import ibis
-
         keys = [own for part in parts for own, _ in part.join.keys]
         rows = source.only([*(name for name in columns if name in source.columns), *keys]).table
         for part, (other, _) in zip(parts, tables, strict=True):

@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
@@ -131,9 +133,6 @@ def nobody_ranked(size: int) -> Ranked:
 def ranked_in(column: Any, reach: int, descending: bool) -> Ranked:
     """A column of lists, as an engine sends them: numbers, or text with commas between them, in which a value of several
     people may stand once, with a star and their number. Nobody beyond `reach` people is needed."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     lists = column.combine_chunks()
     as_text = not pa.types.is_list(lists.type)
     if as_text:
@@ -156,8 +155,6 @@ def in_order(lists: Sequence[Sequence[int]]) -> Ranked:
 
 def numbers(column: Any) -> Array:
     """Whole numbers, of any length, from text; an empty text is 0."""
-    import pyarrow.compute as pc
-
     if (pc.max(pc.utf8_length(column)).as_py() or 0) <= SHORT:
         return whole(column)
     return np.array([int(text or 0) for text in column.to_pylist()], dtype=object)
@@ -166,8 +163,6 @@ def numbers(column: Any) -> Array:
 def whole(column: Any) -> Array:
     """Whole numbers of 64 bits, from an Arrow array or column; none is 0. Arrow's own ways to an array, and from a number,
     would load pandas."""
-    import pyarrow.compute as pc
-
     array = column if str(column.type) == "int64" else column.cast("int64")
     array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
     return np.from_dlpack(pc.coalesce(array, arrow(np.zeros(len(array)))) if array.null_count else array).copy()
@@ -175,8 +170,6 @@ def whole(column: Any) -> Array:
 
 def arrow(values: Array) -> Any:
     """Whole numbers of 64 bits as an Arrow array, without loading pandas."""
-    import pyarrow as pa
-
     return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values.astype(np.int64))])
 
 
@@ -209,8 +202,6 @@ def _values(column: Any, kind: Kind) -> list[Any]:
 
 def _ranks(column: Any, kind: Kind) -> Array:
     """Numbers of 64 bits in whose order a column is."""
-    import pyarrow.compute as pc
-
     if kind != "integer":
         return whole(pc.rank(column, tiebreaker="dense"))
     values = numbers(column)

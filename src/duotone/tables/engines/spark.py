@@ -10,6 +10,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import ibis
+import ibis.expr.operations as ops
+import pyarrow as pa
+import sqlglot.expressions as sge
+
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.model.notice import Refusal
 from duotone.release.coin import Coin
@@ -63,9 +68,6 @@ class Spark:
 
     def public_table(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
         """A small table that everybody may know, as a temporary view, and what forgets it."""
-        import ibis
-        import ibis.expr.operations as ops
-
         name = ibis.util.gen_name("duotone")
         times = [column for column, kind in types.items() if kind.startswith("timestamp")]
         for column in times:  # as text, since a time without a zone would be taken for one of the session's
@@ -78,8 +80,6 @@ class Spark:
 
     def _statement(self, plan: Any) -> str:
         """A sum of integers of 64 bits could overflow, and as a decimal it is slow: it is put together from three sums."""
-        import sqlglot.expressions as sge
-
         tree = sqlglot_of(self.connection, plan)
         for total in list(tree.find_all(sge.Sum)):
             counts = isinstance(total.parent, sge.Window)  # which are added up along the scores, and are few enough
@@ -90,7 +90,6 @@ class Spark:
 
 def _in_parts(added: Any) -> Any:
     """Σx = Σ⌊x/2^42⌋·2^42 + Σ(⌊x/2^21⌋ mod 2^21)·2^21 + Σ(x mod 2^21), also for negative x."""
-    import sqlglot.expressions as sge
 
     def shifted(bits: int) -> Any:
         integer = sge.cast(added.copy(), "BIGINT", dialect="spark")
@@ -107,8 +106,6 @@ def _in_parts(added: Any) -> Any:
 
 def _drawn(coin: Coin, keys: tuple[str, ...], batches: Iterator[Any]) -> Iterator[Any]:
     """In a worker: the keys of the groups that may be shown."""
-    import pyarrow as pa
-
     for batch in batches:
         shown = coin.answers(batch.column("people").to_numpy(zero_copy_only=False) - 1, bar=False)
         yield batch.select(keys).filter(pa.array(shown))
@@ -141,9 +138,6 @@ def of_session(session: Any, name: str | None, vouched: bool = False) -> Source:
 
 def of_frame(frame: Any, name: str | None = None, vouched: bool = False) -> Source:
     """A Spark data frame. Its rows must be the same each time it is computed."""
-    import ibis
-    import ibis.expr.operations as ops
-
     session = frame.sparkSession
     _require_plain(frame)
     unstored = f"view {name}" if name is not None else "the Spark data frame, which a query makes,"

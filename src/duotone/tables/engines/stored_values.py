@@ -22,6 +22,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+import ibis
+
 from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import Kind
 
@@ -252,8 +254,6 @@ def _pattern(parts: list[str]) -> str:
 
 @cache
 def _bytes_of(function: str) -> Any:
-    import ibis
-
     def text(text): ...  # type: ignore[no-untyped-def]
 
     return ibis.udf.scalar.builtin(text, name=function, signature=(("string",), "int64"))
@@ -271,7 +271,5 @@ def shortened(table: Any, longest: int, bytes_of: str | None) -> Any:
 
 
 def _cut(text: Any, longest: int, bytes_of: str | None) -> Any:
-    import ibis
-
     first = text.substr(0, longest)
     return first if bytes_of is None else ibis.ifelse(_bytes_of(bytes_of)(text) <= longest, text, first)

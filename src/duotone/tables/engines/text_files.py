@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import pyarrow as pa
 
 from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
@@ -60,8 +61,6 @@ class Lines:
     """The first line, where it names columns: as it was when the table was opened."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        import pyarrow as pa
-
         schema = pa.schema([("line", pa.binary())])
         return pa.RecordBatchReader.from_batches(schema, self._batches()).__arrow_c_stream__(requested_schema)
 
@@ -140,8 +139,6 @@ def _whole_lines(text: BinaryIO, first: bytes) -> Iterator[bytes]:
 
 def _batch(lines: bytes) -> Any:
     """Whole lines as one column of Arrow, without their ends and those that are empty."""
-    import pyarrow as pa
-
     each = np.frombuffer(lines, np.uint8)
     ends = np.flatnonzero((each == 10) | (each == 13))  # whichever there are: no row changes how long it takes
     places = np.zeros(len(ends) + 1, np.int32)

@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import ibis
+import ibis.expr.operations as ops
+
 from duotone.model.dataset import Dataset
 from duotone.tables.declared import Key
 from duotone.tables.engines.duckdb import DuckDB
@@ -86,9 +89,6 @@ def of_one_table(source: Source, number: int) -> Source:
 
 
 def _table(connection: Any, name: str, types: Mapping[str, str]) -> Any:
-    import ibis
-    import ibis.expr.operations as ops
-
     decimal = {c: "decimal(22, 4)" if held.startswith("decimal") else held for c, held in types.items()}
     return ops.DatabaseTable(name, ibis.schema(decimal), connection, ops.Namespace(catalog="temp", database="main")).to_expr()
 
