@@ -9,6 +9,7 @@ be shown to who may only ask.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +30,6 @@ from duotone.tables.compile_question import as_numbers, finer_bounds
 from duotone.tables.declared import column_bounds, public_groups, unit_in
 from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.expressions import read, steps
-from duotone.tables.engines.person_columns import PersonColumns
 from duotone.tables.engines.query import People
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.condition import Kind, Operand
@@ -278,9 +278,8 @@ def _inspected(dataset: Dataset, source: Source, declared: Dataset, by: Sequence
 def _there(source: Source, column: str, unit: str | None) -> int:
     """How many values of a column are not null, on the rows that belong to a person."""
     own = None if unit == column else unit
-    rows = source.only([column, own] if own else [column])
-    people = People(rows, unit=own).table([_summed(lambda row: {"there": _one(row[column].notnull())})])
-    return int(source.run(people.agg(there=people["m0there"].sum()))["there"][0].as_py() or 0)
+    rows = People(source.only([column, own] if own else [column]), unit=own).rows()
+    return int(source.run(rows.agg(there=rows[column].count()))["there"][0].as_py())
 
 
 def _groups(source: Source, unit: str | None, by: tuple[str, ...]) -> GroupsPerPerson:
@@ -290,21 +289,22 @@ def _groups(source: Source, unit: str | None, by: tuple[str, ...]) -> GroupsPerP
     public_groups(source, by, unit)  # refuses what no group can be named by
     rows = People(source.only([unit, *by]), unit=unit, by=by).rows()
     keys = rows.select(unit=rows[unit], **{f"k{i}": rows[column] for i, column in enumerate(by)}).distinct()
-    histogram = _histogram(source, keys.group_by("unit").agg(n=keys.count()), "n")
+    histogram = _histogram(source, keys)
     most = max(histogram, default=0)
     above = {limit: _over(histogram, limit) for limit in LIMITS if limit < most}
     return GroupsPerPerson(by, sum(histogram.values()), most, above)
 
 
-def _histogram(source: Source, people: Any, column: str) -> dict[int, int]:
-    """How many people have each number, in order."""
-    counted = source.run(people.group_by(column).agg(people=people.count()).order_by(column))
-    return {int(n): int(many) for n, many in zip(counted[column].to_pylist(), counted["people"].to_pylist(), strict=True)}
+def _histogram(source: Source, rows: Any) -> dict[int, int]:
+    """How many people have each number of rows, in order."""
+    people = rows.group_by("unit").agg(n=rows.count())
+    counted = source.run(people.group_by("n").agg(people=people.count()).order_by("n"))
+    return {int(n): int(many) for n, many in zip(counted["n"].to_pylist(), counted["people"].to_pylist(), strict=True)}
 
 
 def _rows(source: Source, unit: str) -> RowsPerPerson:
-    people = People(source.only([unit]), unit=unit).table([_summed(lambda _: {"n": wide(1)})])
-    histogram = _histogram(source, people, "m0n")
+    named = People(source.only([unit]), unit=unit).rows()
+    histogram = _histogram(source, named.select(unit=named[unit]))
     total, most = sum(histogram.values()), max(histogram, default=0)
     rows = sum(n * many for n, many in histogram.items())
     every = source.only([unit]).rows
@@ -319,11 +319,7 @@ def _rows(source: Source, unit: str) -> RowsPerPerson:
 
 def _quantile(histogram: Mapping[int, int], rank: int) -> int:
     """The rank-th smallest of numbers, given in order with how often each occurs."""
-    for n, many in histogram.items():
-        rank -= many
-        if rank <= 0:
-            return n
-    raise DuotoneError("a rank is at most as many as there are numbers")
+    return next(n for n, upto in zip(histogram, itertools.accumulate(histogram.values()), strict=True) if upto >= rank)
 
 
 def _over(histogram: Mapping[int, int], limit: int) -> tuple[int, int]:
@@ -333,33 +329,29 @@ def _over(histogram: Mapping[int, int], limit: int) -> tuple[int, int]:
 
 def _values(source: Source, unit: str | None, value: Operand, grid: Grid) -> ClippedValues:
     low, high, step = grid.low * grid.step, grid.high * grid.step, grid.step
-
-    def row(rows: Any) -> Mapping[str, Any]:
-        text = _text(value, rows)
-        column, after = read(value, rows).cast("float64"), steps(value, grid, rows)
-        within = column.between(float(low), float(high))
-        moved = (after.cast("float64") * float(step) - column).abs() > ROUNDED * float(step)
-        return {
-            "values": _one(column.notnull()),
-            "below": _one(column < float(low)),
-            "above": _one(column > float(high)),
-            "rounded": _one(within & moved),
-            "before": ibis.cases((column.notnull(), ibis.greatest(ibis.least(column, HUGE), -HUGE))),
-            "after": after,
-            "unread": wide(0) if text is None else _one(text.notnull() & column.isnull()),
-            "commas": wide(0) if text is None else _one(with_comma(text) & column.isnull()),
-        }
-
-    columns = _summed(row, spread="after")
-    source_of_value = source.asked_about([value], [unit] if unit else [])
-    people = People(source_of_value, unit=unit).table([columns])
-    names = ("values", "below", "above", "rounded", "before", "after", "unread", "commas")
-    counted = {name: people[f"m0{name}"].sum() for name in names}
+    rows = People(source.asked_about([value], [unit] if unit else []), unit=unit).rows()
+    text, column, after = _text(value, rows), read(value, rows).cast("float64"), steps(value, grid, rows)
+    moved = (after.cast("float64") * float(step) - column).abs() > ROUNDED * float(step)
+    cells = {
+        "values": _one(column.notnull()),
+        "below": _one(column < float(low)),
+        "above": _one(column > float(high)),
+        "rounded": _one(column.between(float(low), float(high)) & moved),
+        "before": ibis.cases((column.notnull(), ibis.greatest(ibis.least(column, HUGE), -HUGE))),
+        "after": after,
+        "unread": wide(0) if text is None else _one(text.notnull() & column.isnull()),
+        "commas": wide(0) if text is None else _one(with_comma(text) & column.isnull()),
+    }
+    people = rows.select(**cells, **({} if unit is None else {"unit": rows[unit]}))
     if unit is not None:
-        several, total = people["m0values"] > 1, people["m0after"]
+        ends = {"least": people.after.min(), "most": people.after.max()}
+        people = people.group_by("unit").agg(**{name: people[name].sum() for name in cells}, **ends)
+    counted = {name: people[name].sum() for name in cells}
+    if unit is not None:
+        several = people["values"] > 1
         counted["several"] = _one(several).sum()
-        counted["differing"] = _one(several & (people["m0least"] < people["m0most"])).sum()
-        counted["beyond"] = _one((total < grid.low) | (total > grid.high)).sum()
+        counted["differing"] = _one(several & (people.least < people.most)).sum()
+        counted["beyond"] = _one((people.after < grid.low) | (people.after > grid.high)).sum()
     result = {name: column[0].as_py() for name, column in zip(counted, source.run(people.agg(**counted)).columns, strict=True)}
     many = int(result["values"] or 0)
     means = (float(result["before"]) / many, float(result["after"]) * float(step) / many) if many else (None, None)
@@ -380,20 +372,6 @@ def _text(value: Operand, rows: Any) -> Any:
 
 def _one(condition: Any) -> Any:
     return ibis.cases((condition, wide(1)), else_=wide(0))
-
-
-def _summed(row: Any, spread: str | None = None) -> PersonColumns:
-    """Columns that are added up over a person's rows; of one of them also the least and the most."""
-
-    def merged(rows: Any, name: str) -> Mapping[str, Any]:
-        own = [column.removeprefix(name) for column in rows.columns if column.startswith(name)]
-        ends = {} if spread is None else {"least": rows[f"{name}{spread}"].min(), "most": rows[f"{name}{spread}"].max()}
-        return {column: rows[f"{name}{column}"].sum() for column in own} | ends
-
-    def person(people: Any, name: str) -> Mapping[str, Any]:
-        return {column.removeprefix(name): people[column] for column in people.columns if column.startswith(name)}
-
-    return PersonColumns(row, row, merged, person)
 
 
 def as_document(seen: Inspection) -> dict[str, Any]:

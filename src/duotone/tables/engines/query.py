@@ -165,7 +165,7 @@ class People:
         keys = {f"k{i}": rows[column] for i, column in enumerate(self.by)}
         if self.unit is None:
             return rows.select(**keys, **(_named(person_columns, lambda c, _: c.alone(rows)) or NO_COLUMN))
-        of_rows = rows.select(unit=rows[self.unit], **keys, **_named(person_columns, lambda c, _: c.rows(rows)))
+        of_rows = rows.select(unit=rows[self.unit], **keys, **_named(person_columns, lambda c, _: c.of_rows(rows)))
         merged = _named(person_columns, lambda c, name: c.merged(of_rows, name))
         people = of_rows.group_by(["unit", *keys]).agg(**merged) if merged else of_rows.distinct()
         if self.by and self.most is not None:
