@@ -14,7 +14,7 @@ from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
 from duotone.questions.counts import Counts, cells_level, distinct_level, plurality_level, require_few
 from duotone.questions.units import DistinctUnits, LeadUnits
-from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, independent, possible
+from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, group_levels, independent, possible
 from duotone.tables.engines.person_columns import coded, labelled, voting
 from duotone.tables.engines.results import Rare, Tally, Votes
 from duotone.tables.sql.comparison import Aggregate, CountsComparison, DistinctThreshold, Expression, ModeIs, Settled
@@ -55,9 +55,10 @@ def counts_comparison(atom: CountsComparison, declared: Dataset, reach: int) -> 
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
         counts = np.stack([results["s"].counts[code] for code in codes], axis=1)
-        outside = (people - counts.sum(axis=1)).tolist() if declared.replaced else [None] * len(people)
-        groups = zip(counts.tolist(), outside, strict=True)
-        return np.array([cells_level(n, asked, reach, out, somewhere=len(cells) == len(patterns)) for n, out in groups], float)
+        somewhere, outside = len(cells) == len(patterns), people - counts.sum(axis=1)
+        return group_levels(
+            outside, declared, lambda g, n: cells_level(counts[g].tolist(), asked, reach, n, somewhere=somewhere)
+        )
 
     exact = known and independent(declared, atom.counts, [])
     return CompiledComparison(coded(atom.counts), {"s": Tally(tuple(codes))}, levels_of, exact)
@@ -125,11 +126,8 @@ def mode_is(atom: ModeIs, declared: Dataset, reach: int) -> CompiledComparison:
     columns = voting(atom.value, atom.where, atom.winner, declared.per_unit)
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
-        result = results["v"]
-        others = (people - result.total).tolist() if declared.replaced else [None] * len(people)
-        rivals = [result.largest.of(group) for group in range(len(people))]
-        votes = zip(result.total.tolist(), rivals, others, strict=True)
-        return np.array([plurality_level(own, rest, n, reach) for own, rest, n in votes], dtype=float)
+        own, rivals = results["v"].total, results["v"].largest
+        return group_levels(people - own, declared, lambda g, n: plurality_level(int(own[g]), rivals.of(g), n, reach))
 
     exact = combinations([atom.where])[1] and independent(declared, [atom.where], [atom.value])
     votes = possible(atom.where, Compare(atom.value, "=", atom.winner))
@@ -144,11 +142,8 @@ def distinct_threshold(atom: DistinctThreshold, declared: Dataset, reach: int) -
         raise Refusal("per_unit missing of different values")
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
-        rare = results["v"]
-        everybody = people.tolist() if declared.replaced else [None] * len(people)
-        rarest = [rare.smallest.of(group) for group in range(len(people))]
-        found = zip(rare.total.tolist(), rarest, everybody, strict=True)
-        return np.array([distinct_level(different, counts, atom.at_least, n) for different, counts, n in found], float)
+        different, rarest = results["v"].total, results["v"].smallest
+        return group_levels(people, declared, lambda g, n: distinct_level(int(different[g]), rarest.of(g), atom.at_least, n))
 
     exact = atom.where == ALWAYS and atom.value.kind != "boolean" and atom.value.made is None
     columns = labelled(atom.value, atom.where, declared.per_unit)

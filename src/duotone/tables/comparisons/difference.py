@@ -21,6 +21,7 @@ from duotone.tables.comparisons.shared import (
     Array,
     CompiledComparison,
     Results,
+    group_levels,
     independent,
     possible,
     require_short,
@@ -28,7 +29,7 @@ from duotone.tables.comparisons.shared import (
 from duotone.tables.engines.person_columns import squared, two_sided
 from duotone.tables.engines.results import Ends, Middle, Request, Result, Tally
 from duotone.tables.sql.comparison import Mean, MeanDifference, Measure, Quantile, Settled, VarianceThreshold
-from duotone.tables.sql.condition import IsNull, Not, Operand, combinations
+from duotone.tables.sql.condition import Condition, IsNull, Not, Operand, combinations
 from duotone.tables.sql.scoring import grid_of
 
 MOST_LEVELS: Mapping[Neighbours, int] = {"add-remove": 2000, "replace": 1000}
@@ -51,10 +52,13 @@ def mean_difference(atom: MeanDifference, declared: Dataset, reach: int) -> Comp
     compared, mirrored = _compared(atom, on, shared)
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
-        columns = [_sides(results[name], side, turned) for name, side, turned in zip("ab", sides, mirrored, strict=True)]
-        neither = (people - results["n"].people).tolist() if declared.replaced else [None] * len(people)
-        groups = zip(*columns, neither, strict=True)
-        return np.array([difference_level(a, b, compared, reach, n) for a, b, n in groups], float)
+        neither = people - results["n"].people if declared.replaced else people
+
+        def level(group: int, others: int | None) -> float:
+            a, b = (_side(results[name], side, group, turned) for name, side, turned in zip("ab", sides, mirrored, strict=True))
+            return difference_level(a, b, compared, reach, others)
+
+        return group_levels(neither, declared, level)
 
     named = {"a": (atom.first.value, atom.first.where, on[0]), "b": (atom.second.value, atom.second.where, on[1])}
     requests: dict[str, Request] = {name: _request(side, reach) for name, side in zip("ab", sides, strict=True)}
@@ -101,13 +105,15 @@ def _compared(atom: MeanDifference, on: Sequence[Grid], shared: bool) -> tuple[C
 
 
 def _exact(sides: Sequence[Measure], declared: Dataset) -> bool:
-    conditions = [side.where for side in sides] + [side.value for side in sides if not isinstance(side.value, Operand)]
+    shares = _shares(sides)
+    conditions = [side.where for side in sides] + [share for _, share in shares]
     known = combinations(conditions)[1] and independent(declared, conditions, [side.value for side in sides])
-    return known and _shares_are_independent(*sides)
+    return known and all({(True, True), (True, False)} <= combinations(share)[0] for share in shares)  # each is met, and missed
 
 
-def _is_value(side: Measure) -> bool:
-    return isinstance(side.value, Operand)
+def _shares(sides: Sequence[Measure]) -> list[tuple[Condition, Condition]]:
+    """Of each share, who is on its side, and who of these counts."""
+    return [(side.where, side.value) for side in sides if not isinstance(side.value, Operand)]
 
 
 def _require_one_value_each(sides: Sequence[Measure], declared: Dataset, reach: int) -> None:
@@ -121,7 +127,7 @@ def _require_one_value_each(sides: Sequence[Measure], declared: Dataset, reach: 
         )
     if declared.unit is not None and declared.per_unit is None:
         raise Refusal("per_unit missing", what="a difference")
-    if declared.unit is not None and declared.per_unit in ("avg", "sum") and not all(map(_is_value, sides)):
+    if declared.unit is not None and declared.per_unit in ("avg", "sum") and _shares(sides):
         raise Refusal("per_unit of a share")
 
 
@@ -142,29 +148,11 @@ def _settled(sides: Sequence[Measure], compared: Compared, mirrored: Sequence[bo
     return None if enough else Settled(False, "no difference of values within their bounds reaches the limit")
 
 
-def _shares_are_independent(first: Measure, second: Measure) -> bool:
-    """Whether a share's condition can be met and missed by rows on its side."""
-    for side in (first, second):
-        if not isinstance(side.value, Operand):
-            rows = combinations([side.where, side.value])[0]
-            if not {(True, True), (True, False)} <= rows:
-                return False
-    return True
-
-
-def _sides(result: Result, side: Measure, mirrored: bool) -> Sequence[AnySide]:
-    groups = range(len(result.people))
-    sides: list[AnySide] = [_quantile(result, side.q, g) if isinstance(side, Quantile) else _average(result, g) for g in groups]
-    return [one.mirrored for one in sides] if mirrored else sides
-
-
-def _average(result: Result, group: int) -> Side:
-    people, total = int(result.people[group]), int(result.total[group])
-    return Side(people, total, result.largest.of(group), result.smallest.of(group))
-
-
-def _quantile(result: Result, q: Fraction, group: int) -> QuantileSide:
-    return QuantileSide(int(result.people[group]), q, result.largest.of(group), result.smallest.of(group))
+def _side(result: Result, side: Measure, group: int, mirrored: bool) -> AnySide:
+    people, ends = int(result.people[group]), (result.largest.of(group), result.smallest.of(group))
+    average = isinstance(side, Mean)
+    one: AnySide = Side(people, int(result.total[group]), *ends) if average else QuantileSide(people, side.q, *ends)
+    return one.mirrored if mirrored else one
 
 
 MOST_VARIANCE_LEVELS = 1000
@@ -175,8 +163,8 @@ def variance_threshold(atom: VarianceThreshold, declared: Dataset, reach: int) -
     """A variance above or below a limit: levels are safe bounds."""
     if reach > MOST_VARIANCE_LEVELS:
         raise DuotoneError(
-            f"with this budget an answer has {reach} levels, and a variance may have at most {MOST_LEVELS}: raise epsilon or "
-            "delta"
+            f"with this budget an answer has {reach} levels, and a variance may have at most {MOST_VARIANCE_LEVELS}: raise "
+            "epsilon or delta"
         )
     if declared.unit is not None and declared.per_unit is None:
         raise Refusal("per_unit missing", what="a variance")
@@ -189,21 +177,21 @@ def variance_threshold(atom: VarianceThreshold, declared: Dataset, reach: int) -
         raise DuotoneError("the numbers of the question are too large or too fine")
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
-        groups = range(len(people))
-        moments = [_moments(results["s"], results["q"], group) for group in groups]
-        bounds, replaced = (grid.low, grid.high), declared.replaced
-        return np.array([variance_level(m, bounds, atom.sign, limit, atom.less, reach, replaced) for m in moments], float)
+        values, squares, bounds = results["s"], results["q"].total, (grid.low, grid.high)
+
+        def level(g: int, _: int | None) -> float:
+            moments = Moments(
+                int(values.people[g]), int(values.total[g]), int(squares[g]), values.largest.of(g), values.smallest.of(g)
+            )
+            return variance_level(moments, bounds, atom.sign, limit, atom.less, reach, declared.replaced)
+
+        return group_levels(people, declared, level)
 
     columns = squared(atom.value, atom.where, grid, declared.per_unit)
     requests = {"s": Ends(reach), "q": Ends(1, None, None)}
     units = VarianceUnits((grid.high - grid.low) * grid.step, atom.limit, atom.less, atom.sign in (">", ">="))
     grids, settled = {atom.value.column: grid}, _settled_variance(atom, grid, limit)
     return CompiledComparison(columns, requests, levels_of, False, grids, settled, units)
-
-
-def _moments(values: Result, squares: Result, group: int) -> Moments:
-    ends = [end.of(group) for end in (values.largest, values.smallest)]
-    return Moments(int(values.people[group]), int(values.total[group]), int(squares.total[group]), *ends)
 
 
 def _settled_variance(atom: VarianceThreshold, grid: Grid, limit: Fraction) -> Settled | None:

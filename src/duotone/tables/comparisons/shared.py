@@ -44,6 +44,12 @@ class CompiledComparison:
     """What tells how far the statistic that is compared must be from its limit; None where there is no such number."""
 
 
+def group_levels(people: Array, declared: Dataset, level: Callable[[int, int | None], float]) -> NDArray[np.float64]:
+    """The levels of groups, each by itself: from its place, and how many people it has where one may change for another."""
+    every = people.tolist() if declared.replaced else [None] * len(people)
+    return np.array([level(group, n) for group, n in enumerate(every)], dtype=float)
+
+
 def possible(*conditions: Condition) -> bool:
     """Whether a row can satisfy all conditions, as far as the question shows."""
     return (True,) in combinations([functools.reduce(both, conditions)])[0]
