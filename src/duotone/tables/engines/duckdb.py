@@ -67,31 +67,27 @@ class DuckDB:
         self.connection.con.interrupt()
 
     def selected(self, readings: Mapping[str, Reading], rows: str) -> Any:
-        """A table of columns as they are read."""
-        columns, types = selected(readings)
-        return self._view(f"select {', '.join(columns)} from {rows}", types)
+        """A table of columns as they are read. It is a temporary view, since Ibis would write the query in its own words."""
+        (columns, types), name = selected(readings), fresh()
+        self.connection.con.execute(f"create temp view {quoted(name)} as select {', '.join(columns)} from {rows}")
+        place = ops.Namespace(catalog="temp", database="main")
+        return ops.DatabaseTable(name, ibis.schema(types), self.connection, place).to_expr()
 
     def selected_of(self, readings: Mapping[str, Reading], rows: Any) -> Any:
         """The same of rows in memory, which are given back once nothing asks about the table any more."""
-        name = fresh()
-        self.connection.con.register(name, rows)
-        made = self.selected(readings, name)
-        weakref.finalize(made.op(), self.forget, made.op().name, name)
+        made, forget = self._registered(readings, rows)
+        weakref.finalize(made.op(), forget)
         return made
 
     def public_table(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
         """An Arrow table as one of the connection, and what forgets it."""
+        return self._registered({name: Reading("other", kind, quoted(name)) for name, kind in types.items()}, rows)
+
+    def _registered(self, readings: Mapping[str, Reading], rows: Any) -> tuple[Any, Callable[[], None]]:
         name = fresh()
         self.connection.con.register(name, rows)
-        made = self._view(f"select {', '.join(map(quoted, types))} from {quoted(name)}", types)
+        made = self.selected(readings, name)
         return made, partial(self.forget, made.op().name, name)
-
-    def _view(self, query: str, types: Mapping[str, str]) -> Any:
-        """A query as a table of Ibis. It is a temporary view, since Ibis would write the query in its own words."""
-        name = fresh()
-        self.connection.con.execute(f"create temp view {quoted(name)} as {query}")
-        place = ops.Namespace(catalog="temp", database="main")
-        return ops.DatabaseTable(name, ibis.schema(types), self.connection, place).to_expr()
 
     def forget(self, view: str, rows: str | None = None) -> None:
         """Drop a view, and give the rows of a frame back, once nothing asks about them any more."""
@@ -194,8 +190,6 @@ def of_frame(
 
 def of_database(path: Path, name: str | None, vouched: bool = False) -> Source:
     """A table of a DuckDB file."""
-    if name is None:
-        raise Refusal("several tables", place="a DuckDB file")
     checked = same_file(path)
     engine, close = connected(database=path)
     with closed_on_error(close):
@@ -229,9 +223,9 @@ def of_relation(relation: Any, vouched: bool = False) -> Source:
     return replace(of_frame(readings, lambda cs: columns_of(some(cs).to_arrow_table())[1](cs)), vouched=what)
 
 
-def _described(connection: Any, query: str) -> dict[str, Reading]:
-    """How the columns of a query are read, by their types."""
-    return {name: of_type(quoted(name), kind) for name, kind, *_ in connection.con.execute(f"describe {query}").fetchall()}
+def described(connection: Any, rows: str) -> dict[str, str]:
+    """The columns of rows, and their types."""
+    return {name: kind for name, kind, *_ in connection.con.execute(f"describe select * from {rows}").fetchall()}
 
 
 def of_duckdb(
@@ -286,20 +280,15 @@ def of_query(connection: Any, query: str) -> Source:
 
 def _of_rows(connection: Any, rows: str, name: str) -> Source:
     _require_plain_settings(connection)
-    stored = quietly(lambda: _described(connection, f"select * from {rows}"), UNREADABLE)
+    types = quietly(lambda: described(connection, rows), UNREADABLE)
+    stored = {name: of_type(quoted(name), kind) for name, kind in types.items()}
     readings = {name: text(f"encode({how.sql})") if how.kind == "text" else how for name, how in stored.items()}
-    views, engine = list[str](), DuckDB(connection)
+    engine = DuckDB(connection)
 
     def table(columns: Sequence[str]) -> Any:
-        made = engine.selected({name: readings[name] for name in columns}, rows)
-        views.append(made.op().name)
-        return made
+        return engine.selected({name: readings[name] for name in columns}, rows)
 
-    def release() -> None:
-        while views:
-            connection.con.execute(f"drop view if exists temp.main.{quoted(views.pop())}")
-
-    return Source(engine, name, Columns.of(readings, table), release=release)
+    return lent(Source(engine, name, Columns.of(readings, table)))
 
 
 RELATIONS = """

@@ -18,11 +18,11 @@ from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
 from duotone.resources import literal_path
 from duotone.tables.engines.data_frames import columns_of, of_arrow, plain_type, wide
-from duotone.tables.engines.duckdb import Connect, connected, of_database, of_frame
+from duotone.tables.engines.duckdb import Connect, connected, described, of_database, of_frame
 from duotone.tables.engines.engine import closed_on_error, quietly
 from duotone.tables.engines.source import Source, refuse_twins, same_columns, same_file, same_files
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, of_type, quoted
-from duotone.tables.engines.text_files import of_json_lines, of_lines, refuse, refuse_all
+from duotone.tables.engines.text_files import of_json_lines, of_lines, refuse
 
 LINES = (".csv", ".tsv", ".txt")
 DATABASES = (".duckdb", ".db")
@@ -39,32 +39,24 @@ CURES = {
 
 def open_local(declared: Dataset, connect: Connect = connected) -> Source:
     """A table in a file, in several Parquet files, or a data frame: read by DuckDB inside the process."""
-    table, name = declared.source, declared.table
-    if _is_list(table):
-        _refuse_name(name)
-        return _several(files_of(table), "the table", declared, connect, named=False)
-    if not isinstance(table, str | Path):
-        _refuse_name(name)
-        refuse_all(declared)
+    table, listed, files = declared.source, _is_list(declared.source), files_of(declared.source)
+    if not listed and not isinstance(table, str | Path):
+        _refuse_name(declared.table)
+        refuse(declared)
         return of_frame(*columns_of(table), connect=connect)
-    path = Path(table)
-    if path.is_dir():
-        _refuse_name(name)
-        files = files_of(path)
-        if not files:
-            raise DuotoneError(
-                f"folder {path} has no .parquet file of its own: for those of its folders write {path}/*/*.parquet"
-            )
-        return _listed(path, _several(files, path.resolve().name, declared, connect), files)
-    if not path.is_file() and any(mark in str(path) for mark in "*?["):
-        _refuse_name(name)
-        matches = files_of(path)
-        if not matches:
-            raise _no_file(path, " like")
-        return _listed(path, _several(matches, "the table", declared, connect, named=False), matches)
-    if not path.is_file():
-        raise _no_file(path)
-    return _one(path, declared, connect)
+    if listed:
+        _refuse_name(declared.table)
+        return _several(files, "the table", declared, connect, named=False)
+    path, folder = Path(table), Path(table).is_dir()
+    if path.is_file():
+        return _one(path, declared, connect)
+    if folder and not files:
+        raise DuotoneError(f"folder {path} has no .parquet file of its own: for those of its folders write {path}/*/*.parquet")
+    if not files:
+        raise _no_file(path, " like" if any(mark in str(path) for mark in "*?[") else "")
+    _refuse_name(declared.table)
+    source = _several(files, path.resolve().name if folder else "the table", declared, connect, named=folder)
+    return replace(source, checked=same_files(path, files, lambda: files_of(path), source.checked))  # listed again each time
 
 
 def maybe_secret(path: Path) -> bool:
@@ -104,12 +96,12 @@ def _one(path: Path, declared: Dataset, connect: Connect) -> Source:
         _refuse_name(declared.table)
     ending = _ending(Path(path.stem)) if last == ".gz" else last
     if ending in LINES:
-        refuse(declared, "json_columns")
+        refuse(declared, ["json_columns"])
         return of_lines(path, declared, connect)
     if ending in JSON_LINES:
-        refuse(declared, "separator")
+        refuse(declared, ["separator"])
         return of_json_lines(path, declared, connect)
-    refuse_all(declared)
+    refuse(declared)
     match last:
         case _ if last in DATABASES:
             return of_database(path, declared.table, declared.vouched)
@@ -137,7 +129,7 @@ def _refuse_name(name: str | None) -> None:
 
 def _several(paths: Sequence[Path], name: str, declared: Dataset, connect: Connect, *, named: bool = True) -> Source:
     """Parquet files as one table. One that is meant twice would count its people twice."""
-    refuse_all(declared)
+    refuse(declared)
     for path in paths:
         if not path.is_file():
             raise _no_file(path)
@@ -147,11 +139,6 @@ def _several(paths: Sequence[Path], name: str, declared: Dataset, connect: Conne
         raise DuotoneError("a file is there twice, by the same or another name: name each once")
     source = of_parquet(paths, name, named=named, connect=connect)
     return source if named else replace(source, identity=_identity(paths))
-
-
-def _listed(path: Path, source: Source, files: Sequence[Path]) -> Source:
-    """A folder or a pattern, whose files are listed again before every question."""
-    return replace(source, checked=same_files(path, files, lambda: files_of(path), source.checked))
 
 
 def _identity(paths: Sequence[Path]) -> str:
@@ -235,9 +222,7 @@ def _schemas(connection: Any, path: Path) -> tuple[Any, dict[str, str]]:
 
     failure = f"{path} is not a Parquet file"
     schema = quietly(lambda: pq.read_schema(path).remove_metadata(), failure)
-    query = f"describe select * from {_rows([path])}"
-    described = quietly(lambda: connection.con.execute(query).fetchall(), failure)
-    return schema, {column: kind for column, kind, *_ in described}
+    return schema, quietly(lambda: described(connection, _rows([path])), failure)
 
 
 def _in_milliseconds(schema: Any) -> set[str]:

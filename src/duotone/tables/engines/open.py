@@ -21,11 +21,11 @@ from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
 from duotone.tables.engines import duckdb, postgres, spark
-from duotone.tables.engines.duckdb import DuckDB, connected
+from duotone.tables.engines.duckdb import Connect, DuckDB, connected
 from duotone.tables.engines.engine import UNREADABLE, Abilities, answers, bracketed, closed_on_error, quietly
 from duotone.tables.engines.files import DATABASES, files_of, open_local
 from duotone.tables.engines.source import Source, all_checked, of_table, refuse_twins, require_vouched
-from duotone.tables.engines.text_files import refuse_all
+from duotone.tables.engines.text_files import refuse
 from duotone.tables.sql.comparison import PRESENT
 from duotone.tables.sql.condition import Kind
 
@@ -67,7 +67,7 @@ def _opened(declared: Dataset) -> Source:
     table, name, vouched = declared.source, declared.table, declared.vouched
     if is_local(table):
         return open_local(declared)
-    refuse_all(declared)
+    refuse(declared)
     match _home(table):
         case "pyspark":
             session = hasattr(table, "createDataFrame")
@@ -95,6 +95,7 @@ def _located(url: str, name: str | None, vouched: bool) -> Source:
 
 
 Others = Mapping[str, Source]
+APART = "{name} is in a database, or open already, and the table is not: give both as files or data frames"
 
 
 def in_files(table: Any) -> bool:
@@ -108,18 +109,17 @@ def open_together(declared: Dataset) -> tuple[Source, Others]:
     table, also = declared.source, declared.also
     for other, held in also.items():
         if not in_files(held):
-            raise DuotoneError(
-                f"{other} is in a database, or open already, and the table is not: give both as files or data frames"
-            )
+            raise DuotoneError(APART.format(name=other))
     engine, close = connected(*(file for held in (table, *also.values()) for file in files_of(held)))
-
-    def shared(*_: Path) -> tuple[DuckDB, Callable[[], None]]:
-        return engine, lambda: None
-
     with closed_on_error(close):
-        source = without_twins(open_local(declared, connect=shared))
-        others = {other: without_twins(open_local(Dataset(held), connect=shared)) for other, held in also.items()}
+        source = without_twins(open_local(declared, connect=_shared(engine)))
+        others = {other: without_twins(open_local(Dataset(held), connect=_shared(engine))) for other, held in also.items()}
         return replace(source, release=close, checked=all_checked([source, *others.values()])), others
+
+
+def _shared(engine: DuckDB) -> Connect:
+    """What gives an engine that is open already, and closes nothing."""
+    return lambda *_: (engine, lambda: None)
 
 
 def open_beside(source: Source, also: Mapping[str, Any]) -> Others:
@@ -142,15 +142,11 @@ def _beside(source: Source, name: str, table: Any) -> Source:
             "several private tables are joined in files and data frames, and where all have names in one database of DuckDB, "
             "Postgres or Spark: create such tables"
         )
-
-    def shared(*files: Path) -> tuple[DuckDB, Callable[[], None]]:
-        if files:
-            raise DuotoneError(f"the table is open already, and cannot be joined with the file {files[0]}: give both as files")
-        return engine, lambda: None
-
     if not in_files(table):
-        raise DuotoneError(f"{name} is in a database, or open already, and the table is not: give both as files or data frames")
-    return open_local(Dataset(table), connect=shared)
+        raise DuotoneError(APART.format(name=name))
+    if files := files_of(table):
+        raise DuotoneError(f"the table is open already, and cannot be joined with the file {files[0]}: give both as files")
+    return open_local(Dataset(table), connect=_shared(engine))
 
 
 def closing(source: Source, others: Iterable[Source]) -> Source:
@@ -270,13 +266,7 @@ def of_ibis(handle: Any, name: str | None, vouched: bool) -> Source:
         raise Refusal("several tables", place="a database")
     what = require_vouched(f"{name}, in a database where a view cannot be distinguished from a table,", vouched)
     table = handle if isinstance(handle, Table) else quietly(lambda: backend.table(name), f"the database has no table {name}")
-    return replace(_unproven(table, backend), name=name, named=True, vouched=what)
-
-
-def _unproven(table: Any, backend: Any) -> Source:
-    """A table of an engine that is tried before it answers."""
-
-    return of_table(table, AnyIbis(backend), "the query", named=False)
+    return of_table(table, AnyIbis(backend), name, vouched=what)
 
 
 def _of_ibis_query(query: Any, what: str) -> Source:
@@ -295,7 +285,7 @@ def _of_ibis_query(query: Any, what: str) -> Source:
             frame = quietly(lambda: backend._session.sql(_sql(backend, query)), UNREADABLE)
             source = spark.of_frame(frame, vouched=True)
         case _:
-            source = _unproven(query, backend)
+            source = of_table(query, AnyIbis(backend), "the query", named=False)
     return replace(source, vouched=what)
 
 

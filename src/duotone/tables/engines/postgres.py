@@ -118,7 +118,10 @@ class Postgres:
 
 def open_postgres(url: str, name: str | None, vouched: bool = False) -> Source:
     """A table, as `visits` or `clinic.visits`, of the database that a URL names."""
-    psycopg = _psycopg()
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingExtra("a table in Postgres", "postgres") from None
     connection = quietly(lambda: _connected(psycopg, url), UNREACHABLE)
     keep_in_child(connection)
     with closed_on_error(connection.close):
@@ -273,11 +276,3 @@ def _element(value: Any) -> str:
     if "\0" in text:
         raise DuotoneError("a public table has a text with a zero byte in it, which Postgres has no text for: take it out")
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _psycopg() -> Any:
-    try:
-        import psycopg
-    except ImportError:
-        raise MissingExtra("a table in Postgres", "postgres") from None
-    return psycopg

@@ -113,9 +113,10 @@ def _drawn(coin: Coin, keys: tuple[str, ...], batches: Iterator[Any]) -> Iterato
 
 def open_spark(url: str, name: str | None, vouched: bool = False) -> Source:
     """A table of the cluster that a URL names: of its catalogue, or Parquet files by their path."""
-    _pyspark()
-    from pyspark.sql import SparkSession
-
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise MissingExtra("a table in Spark", "spark") from None
     if name is None:
         raise Refusal("several tables of a cluster")
     rest = url.removeprefix("spark://")
@@ -230,10 +231,3 @@ CALENDARS = [
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def _pyspark() -> None:
-    try:
-        import pyspark  # noqa: F401
-    except ImportError:
-        raise MissingExtra("a table in Spark", "spark") from None

@@ -20,8 +20,7 @@ import gzip
 import itertools
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -44,6 +43,7 @@ LONGEST_LINE = 1_000_000
 LONGEST_HEADER = 2**20
 PIECE = 2**22
 """The bytes that are read at once. Tests try others: which, makes no difference to what is read."""
+UNNAMED = "the first line of {path} cannot be read as column names in UTF-8"
 DAMAGED = "{path} is not a gzip file, or is damaged: compress it again"
 ENDS = b"\r\n"
 
@@ -91,22 +91,15 @@ def registered(connection: Any, path: Path, header: bytes | None) -> str:
     return f"select {text} as line from {quoted(name)} where octet_length(line) <= {LONGEST_LINE} and encode({text}) = line"
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
-    """A file of text as it is, or as what gzip packed into it."""
-    with path.open("rb") as file:
-        yield _unpacked(file, path)
-
-
 def _unpacked(file: BinaryIO, path: Path) -> BinaryIO:
-    """By the name that was given: a link may lead to another."""
+    """A file of text as it is, or as what gzip packed into it, by the name that was given: a link may lead to another."""
     return gzip.GzipFile(fileobj=file) if path.suffix.lower() == ".gz" else file  # type: ignore[return-value]
 
 
 def header_of(path: Path) -> bytes | None:
     """The first line of a file; None where it is too long for one."""
-    with opened(path) as text:
-        return _up_to_line_end(text)[0]
+    with path.open("rb") as file:
+        return _up_to_line_end(_unpacked(file, path))[0]
 
 
 def _up_to_line_end(text: BinaryIO) -> tuple[bytes | None, bytes]:
@@ -156,26 +149,19 @@ NOT_FOR_THIS = {
 }
 
 
-def refuse(declared: Dataset, *keys: str) -> None:
-    """Refuse what a file has no use for: left out silently, another question would be answered."""
+def refuse(declared: Dataset, keys: Iterable[str] = tuple(NOT_FOR_THIS)) -> None:
+    """Refuse what a file has no use for, which is everything where the table is no file of text: left out silently, another
+    question would be answered."""
     for key in keys:
         if getattr(declared, key):
             raise DuotoneError(NOT_FOR_THIS[key])
 
 
-def refuse_all(declared: Dataset) -> None:
-    """Refuse everything, where the table is no file of text."""
-    refuse(declared, *NOT_FOR_THIS)
-
-
 def stated(declared: Dataset) -> Mapping[str, Any]:
     """What changes how a column is read, and so the question: as a ledger records it."""
-    separator = {} if declared.separator is None else {"separator": declared.separator}
-    # keys of JSON differ by case, columns do not
-    cased = sorted(name for name in declared.json_columns or () if name != name.lower())
-    columns = {"columns": cased} if cased else {}
-    by_column = {key: dict(own) for key, own in (("formats", declared.formats), ("types", declared.types)) if own}
-    return {**separator, **columns, **by_column}
+    cased = sorted(name for name in declared.json_columns or () if name != name.lower())  # keys of JSON differ by case
+    by_column = {"formats": dict(declared.formats), "types": dict(declared.types)}
+    return {key: own for key, own in {"separator": declared.separator, "columns": cased, **by_column}.items() if own}
 
 
 def of_lines(path: Path, declared: Dataset, connect: Connect = connected) -> Source:
@@ -186,8 +172,11 @@ def of_lines(path: Path, declared: Dataset, connect: Connect = connected) -> Sou
 
 def of_json_lines(path: Path, declared: Dataset, connect: Connect = connected) -> Source:
     """A file with a JSON object in each line, whose columns are declared; it may be compressed by gzip."""
-    names = declared_columns(path, declared.json_columns)
-    return _of_text(path, names, objects_of, None, declared, connect)
+    if declared.json_columns is None:
+        raise Refusal("columns missing", path=path)
+    if path.suffix.lower() == ".gz":
+        _first_line(path)  # what is no gzip file is refused now, and not after a charge
+    return _of_text(path, declared.json_columns, objects_of, None, declared, connect)
 
 
 def _of_text(
@@ -200,8 +189,10 @@ def _of_text(
 ) -> Source:
     """A file of which `texts` gives some columns: the query of its rows, and the expression of each column's text. A column
     is untyped, unless its type or the format of its dates is declared. `first` is the first line, where it is a header."""
-    formats, types = (_of_columns(key, getattr(declared, key), names) for key in ("formats", "types"))
-    longest = declared.longest_text or LONGEST
+    formats, types, longest = declared.formats, declared.types, declared.longest_text or LONGEST
+    for key, named in (("formats", formats), ("types", types)):
+        for name in (name for name in named if name not in names):
+            raise DuotoneError(f"{key} names a column that is not there: {no_column(name, names, 'the file')}")
 
     def reading(name: str, text: str) -> Reading:
         if name in formats:
@@ -219,13 +210,6 @@ def _of_text(
 
     reads, checked = Columns.of(readings, table), same_header(path, first)
     return Source(engine, path.name, reads, release=close, stated=stated(declared), checked=checked, fields=len(names))
-
-
-def _of_columns(key: str, declared: Mapping[str, str], names: Sequence[str]) -> Mapping[str, str]:
-    for name in declared:
-        if name not in names:
-            raise DuotoneError(f"{key} names a column that is not there: {no_column(name, names, 'the file')}")
-    return declared
 
 
 def same_header(path: Path, header: bytes | None) -> Check:
@@ -279,7 +263,11 @@ def _unquoted(field: str) -> str:
 
 def read_header(path: Path, separator: str | None = None) -> Header:
     """The column names and the separator: the first line, and nothing else of the file, is looked at for them."""
-    line, first = _first_line(path)
+    line, first = _first_line(path), None
+    with contextlib.suppress(UnicodeDecodeError):
+        first = None if line is None else line.decode("utf-8-sig")
+    if line is None or first is None:  # out here, so that nothing of the file is remembered as the context
+        raise DuotoneError(UNNAMED.format(path=path))
     separator = _separator(path, first) if separator is None else _one_character(separator)
     names: list[str] = []
     with contextlib.suppress(csv.Error):  # a name of more than 131,072 characters
@@ -289,19 +277,16 @@ def read_header(path: Path, separator: str | None = None) -> Header:
     return Header(line, names, separator)
 
 
-def _first_line(path: Path) -> tuple[bytes, str]:
-    """As it is, and as text."""
-    failure, line, first = f"the first line of {path} cannot be read as column names in UTF-8", None, None
+def _first_line(path: Path) -> bytes | None:
+    """As `header_of`; a file that cannot be read is refused."""
+    failure = UNNAMED
     try:
-        line = header_of(path)
-        first = None if line is None else line.decode("utf-8-sig")
+        return header_of(path)
     except (gzip.BadGzipFile, EOFError, zlib.error):
-        failure = DAMAGED.format(path=path)
-    except (OSError, UnicodeDecodeError):
+        failure = DAMAGED
+    except OSError:
         pass
-    if line is None or first is None:  # out here, so that nothing of the file is remembered as the context
-        raise DuotoneError(failure)
-    return line, first
+    raise DuotoneError(failure.format(path=path))
 
 
 def _separator(path: Path, first: str) -> str:
@@ -331,26 +316,6 @@ def objects_of(lines: str, columns: Sequence[str]) -> tuple[str, list[str]]:
     fields = f"case when json_valid(line) then case when json_type(line) = 'OBJECT' then {values} end end"
     rows = f"(select {fields} as fields from (select ltrim(line, chr(65279)) as line from ({lines}))) where fields is not null"
     return rows, [f"fields[{i}]" for i in range(1, len(columns) + 1)]
-
-
-def declared_columns(path: Path, columns: Sequence[str] | None) -> list[str]:
-    """The columns as they were declared."""
-    if columns is None:
-        raise Refusal("columns missing", path=path)
-    if path.suffix.lower() == ".gz":
-        _require_gzip(path)
-    return list(columns)
-
-
-def _require_gzip(path: Path) -> None:
-    """Refuse what is no gzip file now, and not after a charge."""
-    with opened(path) as text:
-        try:
-            text.read(1)
-            return
-        except (OSError, EOFError, zlib.error):
-            pass
-    raise DuotoneError(DAMAGED.format(path=path))
 
 
 def _pointer(key: str) -> str:
