@@ -456,7 +456,7 @@ def test_rows_of_a_person_that_add_up_are_held_against_plain_sql(monkeypatch: py
     right = person_columns.added_up
 
     def least(*args: Any) -> Any:
-        return replace(right(*args), merged=lambda rows, name: {"s": rows[f"{name}s"].min()})
+        return replace(right(*args), how="min")
 
     monkeypatch.setattr(threshold, "added_up", least)
     question = "count(*) filter (where sick) >= 2 or count(*) filter (where ward = 'A') >= 3"

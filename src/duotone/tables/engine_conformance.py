@@ -17,8 +17,9 @@ from duotone.tables.compile_question import compile_question
 from duotone.tables.engines.duckdb import DuckDB, lent
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import UNPROVEN, AnyIbis, opened
+from duotone.tables.engines.query import People
 from duotone.tables.engines.source import Source, of_table
-from duotone.tables.levels import Population, levels_of
+from duotone.tables.levels import levels_of
 from duotone.tables.sql.read_question import read_question
 
 TRIED = replace(UNPROVEN, proven=True)
@@ -125,7 +126,7 @@ def _by_group(source: Source, question: str, options: Mapping[str, Any]) -> Mapp
     declared = Dataset(source, bounds=BOUNDS, **options)
     asked = read_question(question, source.columns, declared.unit)
     compiled = compile_question(asked, declared, REACH, source)
-    who = Population(source, compiled.rows, declared.unit, asked.by, declared.max_groups or 1, None)
+    who = People(source, compiled.rows, declared.unit, asked.by, declared.max_groups or 1)
     keys, people, (levels,) = levels_of(who, [(asked, compiled)])
     return dict(zip(keys, zip(people.tolist(), levels.clip(-REACH - 1, REACH).tolist(), strict=True), strict=True))
 

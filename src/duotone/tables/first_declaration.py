@@ -16,7 +16,6 @@ from typing import Any
 
 from duotone.model.dataset import OPENING, Dataset
 from duotone.tables.engine_conformance import open_conforming
-from duotone.tables.engines.source import Source
 
 TYPES = ("number", "date", "time", "yes/no")
 FORMATS = (
@@ -129,18 +128,12 @@ def _present(declared: Dataset, keys: Mapping[str, Any], names: list[str], patte
     counts: dict[str, int] = {}
     with open_conforming(replace(declared, **keys)) as source:
         for start in range(0, len(names), AT_ONCE):
-            counts |= _counted(source, names[start : start + AT_ONCE], pattern)
+            rows = source.only(names[start : start + AT_ONCE]).rows
+            held = {name: rows[name] for name in names[start : start + AT_ONCE]}
+            some = [one.count() if pattern is None else one.re_search(pattern).sum() for one in held.values()]
+            result = source.run(rows.agg(**{f"c{i}": count for i, count in enumerate(some)}))
+            counts |= {name: int(count[0].as_py() or 0) for name, count in zip(held, result.columns, strict=True)}
     return counts
-
-
-def _counted(source: Source, names: list[str], pattern: str | None) -> dict[str, int]:
-    rows = source.only(names).rows
-    held = {f"c{i}": rows[name] for i, name in enumerate(names)}
-    if pattern is None:
-        result = source.run(rows.agg(**{key: column.count() for key, column in held.items()}))
-    else:
-        result = source.run(rows.agg(**{key: column.re_search(pattern).sum() for key, column in held.items()}))
-    return {name: int(result[f"c{i}"][0].as_py() or 0) for i, name in enumerate(names)}
 
 
 def _place(source: Any, folder: Path) -> str:
@@ -156,7 +149,7 @@ def _key(name: str) -> str:
 
 def _text(text: str) -> str:
     """A text in TOML, whatever is in it."""
-    return json.dumps(text, ensure_ascii=True) if text.isascii() else json.dumps(text, ensure_ascii=False)
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _value(value: Any) -> str:

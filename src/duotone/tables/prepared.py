@@ -32,11 +32,11 @@ from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled, require_able
 from duotone.tables.declared import Key
 from duotone.tables.engines.engine import UNREADABLE, Draws, closed_on_error, quietly
-from duotone.tables.engines.query import kept
+from duotone.tables.engines.query import People, kept
 from duotone.tables.engines.results import Keys
 from duotone.tables.engines.source import Source
 from duotone.tables.facts import Facts, facts_of
-from duotone.tables.levels import Groups, Population, levels_of, plan_for
+from duotone.tables.levels import Groups, levels_of, plan_for
 from duotone.tables.preview import Preview, preview
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Formula, Like, parts_of
@@ -276,7 +276,7 @@ removal;
         coin = Coin(terms.table)
         try:
             if self.asked is None and coin.private and isinstance(engine := self.source.engine, Draws):
-                keys = quietly(lambda: kept(self.population.people([self.asked]), coin, engine), UNREADABLE)
+                keys = quietly(lambda: kept(self.population.asked([self.asked]), coin, engine), UNREADABLE)
                 return _recorded(sorted(keys), [True] * len(keys), coin.private)
             keys, people, levels = quietly(self._levels, UNREADABLE)
             if terms.selection is not None:
@@ -320,10 +320,10 @@ removal;
             levels = None
 
     @property
-    def population(self) -> Population:
+    def population(self) -> People:
         """Whom the question looks at."""
         rows = None if self.compiled is None else self.compiled.rows
-        return Population(self.source, rows, self.declared.unit, self.by, self.most, self.listed)
+        return People(self.source, rows, self.declared.unit, self.by, self.most, self.listed)
 
     @cached_property
     def _plan(self) -> Any:

@@ -150,9 +150,11 @@ def _settled(sides: Sequence[Measure], compared: Compared, mirrored: Sequence[bo
 
 def _side(result: Result, side: Measure, group: int, mirrored: bool) -> AnySide:
     people, ends = int(result.people[group]), (result.largest.of(group), result.smallest.of(group))
-    average = isinstance(side, Mean)
-    one: AnySide = Side(people, int(result.total[group]), *ends) if average else QuantileSide(people, side.q, *ends)
-    return one.mirrored if mirrored else one
+    if isinstance(side, Quantile):
+        quantile = QuantileSide(people, side.q, *ends)
+        return quantile.mirrored if mirrored else quantile
+    average = Side(people, int(result.total[group]), *ends)
+    return average.mirrored if mirrored else average
 
 
 MOST_VARIANCE_LEVELS = 1000

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from duotone.errors import DuotoneError
 from duotone.tables.engines.engine import UNREADABLE, closed_on_error, quietly
-from duotone.tables.engines.open import open_source
+from duotone.tables.engines.open import NOT_JOINED, open_source
 from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import TYPES, Columns, PublicSize, fresh
 from duotone.tables.sql.comparison import ParsedQuestion, PublicJoin
@@ -54,8 +54,10 @@ class PublicTable:
 
     source: Source
     kept: pa.Table | None = None
-    _keyed: dict[Any, Keyed] = field(default_factory=dict)
-    _lock: threading.RLock = field(default_factory=threading.RLock)
+    keyed: dict[Any, Keyed] = field(default_factory=dict)
+    """Its rows by choices of keys."""
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    """Held while rows are put in order, so that many who ask at once do it once."""
 
     def keep(self) -> None:
         """Read every column that can be asked about."""
@@ -68,26 +70,9 @@ class PublicTable:
         only = self.source.only(names)
         return only.run(only.table.select(*names).limit(MOST + 1))
 
-    @property
-    def lock(self) -> threading.RLock:
-        """Held while rows are put in order, so that many who ask at once do it once."""
-        return self._lock
-
-    def keyed(self, choice: Any) -> Keyed | None:
-        """The rows by a choice of keys, where it is kept."""
-        return self._keyed.get(choice)
-
-    def keep_keyed(self, choice: Any, keys: Sequence[Any], order: Any) -> Keyed:
-        """Keep the rows by a choice of keys."""
-        while len(self._keyed) >= KEPT:
-            del self._keyed[next(iter(self._keyed))]
-        digest = sha256("".join(hash_of(key.take(order)) for key in keys).encode()).hexdigest()
-        made = self._keyed[choice] = Keyed(order, tuple(keys), digest)
-        return made
-
     def digest(self, keyed: Keyed, columns: Mapping[str, Any]) -> list[str]:
         """A hash of the keys, and of each of these columns in the order of the keys."""
-        with self._lock:
+        with self.lock:
             for name, values in columns.items():
                 if name not in keyed.hashes:
                     keyed.hashes[name] = hash_of(values.take(keyed.order))
@@ -181,9 +166,7 @@ def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Publ
     Guarantee: every row of the table is there once, since a key is in a public table once.
     """
     if not source.engine.can.proven:
-        raise DuotoneError(
-            "joins with a public table are tested on DuckDB, Postgres and Spark only: create a table of the join"
-        )
+        raise DuotoneError(NOT_JOINED)
     used = columns_read(asked) | set(asked.by)
     parts = [_joined(source, join, public[join.table], used) for join in asked.joins]
     kinds = dict(source.columns)
@@ -258,9 +241,8 @@ def _keyed(source: Source, join: PublicJoin, table: PublicTable, rows: pa.Table)
     """The rows in the order of their keys, each of which is there once; looked for once where the table is kept."""
     choice = tuple((key, source.columns[own]) for own, key in join.keys)
     with table.lock:
-        keyed = table.keyed(choice)
-        if keyed is not None:
-            return keyed
+        if choice in table.keyed:
+            return table.keyed[choice]
         keys = [_keys(source.columns[own], table.source.columns[key], rows[key], join, key) for own, key in join.keys]
         order, twice = in_order(keys)
         if twice is not None:
@@ -269,7 +251,11 @@ def _keyed(source: Source, join: PublicJoin, table: PublicTable, rows: pa.Table)
                 f"the public table {join.table} has {said} twice, and is joined by it: a row may have one "
                 "public row at most, so give it once"
             )
-        return table.keep_keyed(choice, keys, order)
+        while len(table.keyed) >= KEPT:
+            del table.keyed[next(iter(table.keyed))]
+        digest = sha256("".join(hash_of(key.take(order)) for key in keys).encode()).hexdigest()
+        made = table.keyed[choice] = Keyed(order, tuple(keys), digest)
+        return made
 
 
 def _keys(wanted: Kind, held: Kind, column: Any, join: PublicJoin, name: str) -> Any:

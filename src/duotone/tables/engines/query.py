@@ -8,8 +8,8 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ibis
@@ -32,6 +32,7 @@ from duotone.tables.engines.results import (
     whole,
 )
 from duotone.tables.engines.source import Source
+from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import ALWAYS, Condition
 from duotone.tables.sql.functions.numbers import wide
 
@@ -146,15 +147,35 @@ def listed(column: Any) -> Any:
 
 @dataclass(frozen=True)
 class People:
-    """Who counts: the rows that take part, the columns that name a person and a group, and in how many groups one counts."""
+    """Who counts: the rows that take part, the columns that name a person and a group, in how many groups one counts, and the
+    list of groups, if it is public."""
 
     source: Source
     where: Condition | None = None
     unit: str | None = None
     by: tuple[str, ...] = ()
     most: int = 1
+    listed: tuple[tuple[Any, ...], ...] | None = None
     trial: bool = False
-    """Whether the first of `by` numbers the made-up tables of a trial: then people of different tables are different."""
+    """Whether the first of `by` numbers the made-up tables of a trial: then people of different tables are different, and
+    groups are listed without that number."""
+
+    @property
+    def seen(self) -> tuple[Any, ...]:
+        """What decides who counts."""
+        table = id(self.source.table), id(self.source.reading), id(self.source.engine)
+        return table, self.where, self.unit, self.by, self.most, self.listed
+
+    def asked(self, questions: Iterable[ParsedQuestion | None]) -> People:
+        """The same, of only the columns, and of a public list of groups only the rows, that questions look at.
+
+        A person's groups are bounded among those that are listed, however long the list; without a unit nothing is bounded,
+        and of a long list, rows that are in no listed group are left out when the groups have come back.
+        """
+        source = self.source.asked_about(questions, self.by if self.unit is None else (*self.by, self.unit))
+        if self.listed and (len(self.listed) <= LISTED or self.unit is not None):
+            source = source.within(self.by[1:] if self.trial else self.by, self.listed)
+        return replace(self, source=source)
 
     def table(self, person_columns: Sequence[PersonColumns]) -> Any:
         """One row per person, or per person and group: these columns, and the keys as k0, k1, …
@@ -168,7 +189,7 @@ class People:
         of_rows = rows.select(unit=rows[self.unit], **keys, **_named(person_columns, lambda c, _: c.of_rows(rows)))
         merged = _named(person_columns, lambda c, name: c.merged(of_rows, name))
         people = of_rows.group_by(["unit", *keys]).agg(**merged) if merged else of_rows.distinct()
-        if self.by and self.most is not None:
+        if self.by:
             people = self._bounded(people, list(keys))
         return people.select(*keys, **(_named(person_columns, lambda c, name: c.person(people, name)) or NO_COLUMN))
 
@@ -188,6 +209,9 @@ class People:
         return ordered.mutate(rank_=ibis.row_number().over(window)).filter(lambda t: t.rank_ < self.most)
 
 
+LISTED = 1000
+"""Public lists of up to so many groups are used to look only at rows that are in one of them; where people are in several
+groups, all lists are."""
 LONGEST = 1024
 """The characters that a key or a unit may have."""
 NO_COLUMN = {"one": ibis.literal(1)}

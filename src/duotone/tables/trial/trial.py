@@ -26,8 +26,9 @@ from duotone.tables.engines.duckdb import connected
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import Others
 from duotone.tables.engines.public_tables import PublicTable
+from duotone.tables.engines.query import People
 from duotone.tables.engines.stored_values import quoted
-from duotone.tables.levels import Population, levels_of
+from duotone.tables.levels import levels_of
 from duotone.tables.sql.comparison import (
     CountsComparison,
     DistinctThreshold,
@@ -244,7 +245,7 @@ def _levels(
         declared = one_row_each(declared, at_once)
     compiled = compile_question(asked.question, declared, REACH, source)
     by = question.by if number is not None else (TABLE, *question.by)
-    population = Population(source, compiled.rows, declared.unit, by, asked.most, asked.listed, trial=number is None)
+    population = People(source, compiled.rows, declared.unit, by, asked.most, asked.listed, trial=number is None)
     keys, people, (levels,) = levels_of(population, [(question, compiled)])
     numbered = keys if number is None else ((number, *key) for key in keys)
     both = zip(people.tolist(), levels.clip(-REACH - 1, REACH).astype(int).tolist(), strict=True)
