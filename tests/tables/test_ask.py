@@ -139,7 +139,9 @@ def test_the_plan_is_the_same_whatever_the_rows() -> None:
                 inner = prepared.source.engine.connection
                 engine = Watched(inner, Abilities(embedded=embedded, bytes_of="strlen"), runs=runs)
                 watched = dataclasses.replace(prepared.source, engine=engine)
-                gather(People(watched, prepared.population.where, unit), [(m.columns, m.requests) for m in prepared.comparisons])
+                gather(
+                    People(watched, prepared.population.where, unit), [(m.columns, m.requests) for m in prepared.comparisons]
+                )
                 (plan,) = runs
                 statements.add((embedded, re.sub(r"duotone_\w+", "T", str(ibis.to_sql(plan)))))
         assert len(statements) == 2

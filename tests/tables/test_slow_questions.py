@@ -12,7 +12,7 @@ import pytest
 from duotone import prepare
 from duotone.desk import work
 from duotone.tables import ask
-from duotone.tables.work import _Interpreter
+from duotone.tables.work import Bound, _Interpreter
 from hostile import slow_questions
 from hostile.slow_questions import Asked, Grammar, Rows, drawn, stored, tried
 
@@ -60,6 +60,13 @@ def _longest(made: str, rows: list[Any]) -> int:
 
 def _bound(asked: Asked) -> float:
     with prepare(stored([]), asked.text, slow_questions.BUDGET, longest_text=asked.longest) as question:
-        found = _Interpreter(1.0)
+        found, sizes = _Interpreter(1.0, {}), [0.0]
+        known = found.value
+
+        def noted(node: Any) -> Bound:
+            sizes.append(known(node).size)
+            return known(node)
+
+        found.value = noted
         found.relation(question._plan.op())
-        return max([bound.size for bound in found.values.values()], default=0.0)
+        return max(sizes)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -148,20 +149,10 @@ def require_room(work: Work, limits: EngineLimits) -> None:
 
 
 class _Interpreter:
-    def __init__(self, rows: float, public: Mapping[Any, PublicSize] = MappingProxyType({}), stored: float = 0.0) -> None:
+    def __init__(self, rows: float, public: Mapping[Any, PublicSize], stored: float = 0.0) -> None:
         self.rows, self.public, self.stored = rows, public, stored
-        self.relations: dict[Any, _Rows] = {}
-        self.values: dict[Any, Bound] = {}
-
-    def relation(self, node: Any) -> _Rows:
-        if node not in self.relations:
-            self.relations[node] = self._relation(node)
-        return self.relations[node]
-
-    def value(self, node: Any) -> Bound:
-        if node not in self.values:
-            self.values[node] = self._value(node)
-        return self.values[node]
+        self.relation: Callable[[Any], _Rows] = cache(self._relation)
+        self.value: Callable[[Any], Bound] = cache(self._value)
 
     def _each(self, nodes: Iterable[Any]) -> list[Bound]:
         return [self.value(node) for node in nodes]
@@ -353,8 +344,8 @@ def _plain(cost: float) -> Rule:
     return lambda _, sizes: (max(sizes, default=0.0), cost)
 
 
-def _letters() -> Rule:
-    return lambda _, sizes: (sizes[0], LETTER * sizes[0])
+def _letters(_: Any, sizes: Sequence[float]) -> tuple[float, float]:
+    return sizes[0], LETTER * sizes[0]
 
 
 def _within(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
@@ -473,8 +464,8 @@ RULES: dict[str, Rule] = {
                      "TimestampTruncate", "DateTruncate", "TimestampAdd", "TimestampSub", "DateAdd", "DateSub",
                      "IntervalFromInteger"), _plain(CALENDAR)),
     "StringLength": lambda _, sizes: (0.0, BYTES * COMPARED * sizes[0]),
-    **dict.fromkeys(("Lowercase", "Uppercase"), _letters()),  # letter by letter, but on Spark, whose memory is elsewhere
-    **dict.fromkeys(("Strip", "LStrip", "RStrip"), _letters()),
+    # letter by letter, but on Spark, whose memory is elsewhere
+    **dict.fromkeys(("Lowercase", "Uppercase", "Strip", "LStrip", "RStrip"), _letters),
     "Substring": _cut,
     "StrRight": _right,
     "StringReplace": _replaced,

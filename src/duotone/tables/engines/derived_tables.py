@@ -6,36 +6,33 @@ Guarantee: a person's row depends on that person's rows alone, not on their orde
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import ibis
 
 from duotone.errors import DuotoneError
 from duotone.tables.engines.engine import closed_on_error
-from duotone.tables.engines.expressions import holds, read
+from duotone.tables.engines.expressions import holds, read, rounded
 from duotone.tables.engines.open import Others, closing
 from duotone.tables.engines.public_tables import PublicTable, join_public
 from duotone.tables.engines.query import nameable
 from duotone.tables.engines.source import Source
-from duotone.tables.engines.stored_values import Columns, fresh
+from duotone.tables.engines.stored_values import Columns, fresh, only
 from duotone.tables.sql.comparison import PRESENT, ParsedQuestion, PeopleJoin, PeopleTable, PersonAggregate
 from duotone.tables.sql.condition import ALWAYS, Condition, Kind, Operand, columns_read
 from duotone.tables.sql.functions.numbers import wide
 
-STEPS, LARGEST = 10**6, 10.0**12
+STEP, LARGEST = Fraction(1, 10**6), 10.0**12
 """Within a person, numbers are added up in millionths, each as one that is at most 10^12 from zero."""
 
 
-def per_person(source: Source, people: PeopleTable, *, everybody: bool) -> Source:
-    """The table that an inner select makes: with `everybody`, also of those who have no row in its where."""
-    return _made(source, {PRESENT: "integer", **people.kinds}, lambda: _people(source, people, everybody=everybody))
-
-
-def joined_people(source: Source, people: PeopleTable, beside: Sequence[tuple[Source, PeopleJoin]]) -> Source:
-    """The table that inner selects of several tables make: to each person of the first, the columns of the same one in the
-    others, or nulls. Who is in the others alone is not in it."""
+def per_person(source: Source, people: PeopleTable, beside: Sequence[tuple[Source, PeopleJoin]], *, everybody: bool) -> Source:
+    """The table that an inner select makes: with `everybody`, also of those who have no row in its where. Inner selects of
+    several tables add to each person of the first the columns of the same one in the others, or nulls; who is in the others
+    alone is not in it."""
     kinds: dict[str, Kind] = {PRESENT: "integer", **people.kinds}
     for _, joined in beside:
         kinds[joined.join.matched] = "boolean"
@@ -43,41 +40,31 @@ def joined_people(source: Source, people: PeopleTable, beside: Sequence[tuple[So
     names = (other.identity or (other.name if other.named else None) for other, _ in beside)
     called = tuple(json.dumps([joined.table, name]) for (_, joined), name in zip(beside, names, strict=True))
     vouched = dict.fromkeys(each.vouched for each in (source, *(other for other, _ in beside)) if each.vouched is not None)
-    made = _made(source, kinds, lambda: _together(source, people, beside))
-    return replace(made, beside=called, vouched=" and of ".join(vouched) or None)
-
-
-def _made(source: Source, kinds: Mapping[str, Kind], rows: Callable[[], Any]) -> Source:
-    """A table that is made of others where it is asked about, so that no row is read before."""
 
     def table(columns: Sequence[str]) -> Any:
-        own = [name for name in columns if name in kinds]  # a question names its inner select's columns, too
-        return rows().select(*own) if own else rows().select(one=ibis.literal(True))
+        unit, key = fresh(), fresh()
+        rows = _people(source, people, unit, everybody=everybody)
+        for other, joined in beside:
+            theirs = _people(other, joined.people, key, everybody=False)
+            theirs = theirs.filter(theirs[PRESENT] > 0)
+            names = {name: theirs[column] for name, column in joined.join.columns}
+            theirs = theirs.select(key, **{joined.join.matched: theirs[PRESENT] > 0, **names})
+            rows = rows.left_join(theirs, rows[unit] == theirs[key]).drop(key)
+        return only(rows, [name for name in columns if name in kinds])  # a question names its inner select's columns, too
 
-    return replace(source, reading=Columns(kinds, table, stored=False))
-
-
-def _together(source: Source, people: PeopleTable, beside: Sequence[tuple[Source, PeopleJoin]]) -> Any:
-    rows, unit = _people(source, people, everybody=False, named=True), people.unit
-    for other, joined in beside:
-        theirs = _people(other, joined.people, everybody=False, named=True)
-        theirs = theirs.filter(theirs[PRESENT] > 0)
-        names = {name: theirs[column] for name, column in joined.join.columns}
-        key = fresh()
-        theirs = theirs.select(**{key: theirs[unit], joined.join.matched: theirs[PRESENT] > 0, **names})
-        rows = rows.left_join(theirs, rows[unit] == theirs[key]).drop(key)
-    return rows.drop(unit)
+    reading = Columns(kinds, table, stored=False)
+    return replace(source, reading=reading, beside=called, vouched=" and of ".join(vouched) or None)
 
 
-def _people(source: Source, people: PeopleTable, *, everybody: bool, named: bool = False) -> Any:
-    """One row per person; `named` has the unit too, which no other column can be called."""
+def _people(source: Source, people: PeopleTable, unit: str, *, everybody: bool) -> Any:
+    """One row per person, named in the column `unit`."""
     rows = source.asked_about([people.where, people.aggregates], [people.unit]).table
     rows = rows.filter(nameable(rows[people.unit], source.longest))
     if not everybody and people.where != ALWAYS:
         rows = rows.filter(holds(people.where, rows))
     needed = {f"{i}{name}": e for i, a in enumerate(people.aggregates) for name, e in _of_row(a, rows).items()}
-    present = holds(people.where, rows) if people.where != ALWAYS else ibis.literal(True)
-    of_rows = rows.select(rows[people.unit].name("unit"), present.name("here"), *(e.name(n) for n, e in needed.items()))
+    here = holds(people.where, rows).name("here")
+    of_rows = rows.select(rows[people.unit].name("unit"), here, *(e.name(n) for n, e in needed.items()))
     of_rows = of_rows.mutate(
         **{f"{i}end": _end(a, of_rows, str(i)) for i, a in enumerate(people.aggregates) if a.by is not None}
     )
@@ -86,11 +73,8 @@ def _people(source: Source, people: PeopleTable, *, everybody: bool, named: bool
     aggregates = [_value(a, grouped, str(i)).name(str(i)) for i, a in enumerate(people.aggregates)]
     person = grouped.select("unit", PRESENT, *aggregates)
     columns = [_column(made, person).name(name) for name, made in people.columns]
-    here = (
-        person[PRESENT] if people.kept == ALWAYS else ibis.cases((holds(people.kept, person), person[PRESENT]), else_=wide(0))
-    )
-    unit = [person["unit"].name(people.unit)] if named else []
-    return person.select(*unit, here.cast("int64").name(PRESENT), *columns)
+    counted = ibis.cases((holds(people.kept, person), person[PRESENT]), else_=wide(0))
+    return person.select(person["unit"].name(unit), counted.cast("int64").name(PRESENT), *columns)
 
 
 def _column(made: Operand | Condition, person: Any) -> Any:
@@ -99,7 +83,7 @@ def _column(made: Operand | Condition, person: Any) -> Any:
 
 def _of_row(aggregate: PersonAggregate, rows: Any) -> dict[str, Any]:
     """What a row adds to an aggregate, null for nothing."""
-    there = holds(aggregate.where, rows) if aggregate.where != ALWAYS else ibis.literal(True)
+    there = holds(aggregate.where, rows)
     if aggregate.value is None:
         return {"v": ibis.cases((there, wide(1)))}
     value = read(aggregate.value, rows)
@@ -114,9 +98,7 @@ def _of_row(aggregate: PersonAggregate, rows: Any) -> dict[str, Any]:
 
 def _steps(value: Any) -> Any:
     """A number in millionths, halves upwards."""
-    scaled = ibis.cases((value.between(-LARGEST, LARGEST), value), (value > 0, LARGEST), (value < 0, -LARGEST)) * float(STEPS)
-    down = scaled.floor().cast("int64")
-    return down + ibis.cases((scaled - down >= 0.5, wide(1)), else_=wide(0))
+    return rounded(ibis.cases((value.between(-LARGEST, LARGEST), value), (value > 0, LARGEST), (value < 0, -LARGEST)), STEP)
 
 
 def _end(aggregate: PersonAggregate, rows: Any, place: str) -> Any:
@@ -142,7 +124,7 @@ def _value(aggregate: PersonAggregate, people: Any, place: str) -> Any:
         return value.cast("int64")
     if aggregate.function in ("min", "max", "first", "last"):
         return value
-    total = value.cast("float64") / float(STEPS)
+    total = value.cast("float64") / float(1 / STEP)
     if aggregate.function == "sum":
         return total
     n = people[f"{place}n"]
@@ -188,6 +170,5 @@ def shaped(
                 asked = asked.followed_by(f" TO {joined.join.label} JOIN {digest}")
         source = replace(source, fields=max([source.fields, *(other.fields for other, _ in beside)]))
         if asked.people is not None:
-            people = asked.people
-            source = joined_people(source, people, beside) if beside else per_person(source, people, everybody=everybody)
+            source = per_person(source, asked.people, beside, everybody=everybody)
         return (with_keys(source, asked.keys) if asked.keys else source), asked

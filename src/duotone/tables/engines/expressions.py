@@ -117,9 +117,7 @@ def _compared_integer(column: Any, sign: str, value: Fraction) -> Any:
 
 def indicator(condition: Condition, table: Any) -> Any:
     """1 where a condition holds, else 0."""
-    if condition == Joined("and", ()):
-        return wide(1)
-    return ibis.cases((holds(condition, table), wide(1)), else_=wide(0))
+    return wide(1) if condition == Joined("and", ()) else ibis.cases((holds(condition, table), wide(1)), else_=wide(0))
 
 
 def clipped(column: Any, low: int, high: int) -> Any:
@@ -146,7 +144,7 @@ def steps(value: Operand, grid: Grid, table: Any) -> Any:
             inside = ibis.greatest(ibis.least(nearest, high), low)
         return ibis.cases((column.between(least, most), inside), (column < least, low), (column > most, high))
     column = unchecked(value, table)
-    inside = _rounded(column, grid)
+    inside = rounded(column, grid.step)
     below, above = float(grid.low * step), float(grid.high * step)
     if max(-grid.low, grid.high) > NEAR:
         below, above = float((grid.low - 1) * step), float((grid.high + 1) * step)  # farther out, it could overflow
@@ -154,8 +152,8 @@ def steps(value: Operand, grid: Grid, table: Any) -> Any:
     return ibis.cases((column.between(below, above), inside), (column < below, low), (column <= math.inf, high))  # not NaN
 
 
-def _rounded(column: Any, grid: Grid) -> Any:
-    step = grid.step
+def rounded(column: Any, step: Fraction) -> Any:
+    """A number in whole steps, to the nearest, halves upwards."""
     scaled = column * float(1 / step) if step < 1 else column / float(step)
     halves = (scaled * 2.0).floor().cast("float64")  # a whole number times 0.5 would be a decimal, which is slow
     nearest = (halves * 0.5).ceil().cast("int64")  # ⌈⌊2d⌋ / 2⌉ = ⌊d + ½⌋, and nothing is rounded on the way

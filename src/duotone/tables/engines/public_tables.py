@@ -19,7 +19,6 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,7 +27,7 @@ from duotone.errors import DuotoneError
 from duotone.tables.engines.engine import UNREADABLE, closed_on_error, quietly
 from duotone.tables.engines.open import NOT_JOINED, open_source
 from duotone.tables.engines.source import Source
-from duotone.tables.engines.stored_values import TYPES, Columns, PublicSize, fresh
+from duotone.tables.engines.stored_values import TYPES, Columns, PublicSize, fresh, only
 from duotone.tables.sql.comparison import ParsedQuestion, PublicJoin
 from duotone.tables.sql.condition import Kind, columns_read
 
@@ -194,7 +193,7 @@ def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Publ
             other = source.shortened(other, 1)  # one more, so that a key which is cut is equal to none of the table
             pairs = zip(part.join.keys, part.keys, strict=True)
             rows = rows.left_join(other, [rows[own] == other[key] for (own, _), key in pairs])
-        return rows.select(*columns) if columns else rows.select(one=ibis.literal(True))
+        return only(rows, columns)
 
     digest = json.dumps(sorted((part.digest for part in parts), key=json.dumps))
     sizes = {other.op(): _size(part.rows) for part, (other, _) in zip(parts, tables, strict=True)}
@@ -273,7 +272,7 @@ def _keys(wanted: Kind, held: Kind, column: Any, join: PublicJoin, name: str) ->
             "convert one to the other's type"
         )
     values = column.to_pylist()
-    read = [_typed(value, wanted) for value in values]
+    read = [typed(value, wanted) for value in values]
     if None in read:
         raise DuotoneError(
             f"column {name} of the public table {join.table} has {values[read.index(None)]!r}, and is joined to {wanted} "
@@ -282,7 +281,7 @@ def _keys(wanted: Kind, held: Kind, column: Any, join: PublicJoin, name: str) ->
     return pa.array(read, ARROW[wanted])
 
 
-def _typed(text: str, kind: Kind) -> Any:
+def typed(text: str, kind: Kind) -> Any:
     """Convert a text to a value of a kind; None if it is not written as such a value."""
     match kind:
         case "integer" if re.fullmatch(r"-?[1-9][0-9]{0,18}|0", text) and -(2**63) <= int(text) < 2**63:

@@ -11,12 +11,12 @@ Guarantee: what is compared is a file's number, size and times, its first line o
 
 from __future__ import annotations
 
-import functools
 import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -24,7 +24,7 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError, UnopenedTable, UnreadableColumn
 from duotone.model.notice import Notice, Refusal, why
 from duotone.tables.engines.engine import UNREADABLE, Engine, quietly
-from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize, shortened
+from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize, only, shortened
 from duotone.tables.sql.condition import Kind, columns_read
 from duotone.tables.sql.names import no_column
 
@@ -137,7 +137,7 @@ class Source:
             listed = {"".join(f"{len(str(value))}:{value}" for value in key) for key in keys}
         else:
             listed = {str(key[0]) for key in keys}
-        return replace(self, table=self.table.filter(functools.reduce(operator.add, texts).isin(sorted(listed))))
+        return replace(self, table=self.table.filter(reduce(operator.add, texts).isin(sorted(listed))))
 
     def named_column(self, name: str) -> str:
         """The column that a name means: itself, or the one that differs in upper and lower case alone."""
@@ -209,12 +209,8 @@ def refuse_twins(names: Iterable[str]) -> None:
 
 def of_table(table: Any, engine: Engine, name: str, **more: Any) -> Source:
     """A table of Ibis, whose values are as its engine gives them."""
-
-    def some(columns: Sequence[str]) -> Any:
-        return table.select(*columns) if columns else table.select(one=True)
-
     kinds = {column: _kind(dtype) for column, dtype in table.schema().items()}
-    return Source(engine, name, Columns(kinds, some), **more)
+    return Source(engine, name, Columns(kinds, partial(only, table)), **more)
 
 
 def _kind(dtype: Any) -> Kind:

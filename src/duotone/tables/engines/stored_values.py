@@ -99,6 +99,11 @@ def selected(readings: Mapping[str, Reading], quote: Callable[[str], str] = quot
     return columns or ["true as one"], {name: how.type for name, how in readings.items()} or {"one": "boolean"}
 
 
+def only(rows: Any, columns: Sequence[str]) -> Any:
+    """Some columns of an Ibis table; where there are none, a constant, so that rows count."""
+    return rows.select(*columns) if columns else rows.select(one=ibis.literal(True))
+
+
 def literal(text: str) -> str:
     """A text in SQL, whatever is in it."""
     return "'" + text.replace("'", "''") + "'"

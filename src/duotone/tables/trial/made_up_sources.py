@@ -15,13 +15,13 @@ import ibis.expr.operations as ops
 from duotone.model.dataset import Dataset
 from duotone.tables.declared import Key
 from duotone.tables.engines.duckdb import DuckDB
-from duotone.tables.engines.public_tables import PublicTable
+from duotone.tables.engines.public_tables import PublicTable, typed
 from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import TYPES, Columns, fresh, quoted
 from duotone.tables.sql.comparison import ParsedQuestion, PublicJoin, Term
 from duotone.tables.sql.condition import Kind, Operand, parts_of
 from duotone.tables.trial.made_up_tables import PERSON, TABLE, Constants, Layout, MadeUp, values_of
-from duotone.tables.trial.plain_sql import Unknown
+from duotone.tables.trial.plain_sql import Unknown, written
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ SQL: Mapping[Kind, str] = {
     "integer": "bigint", "float": "double", "decimal": "decimal(22, 4)", "text": "varchar", "boolean": "boolean",
     "date": "date", "time": "timestamp", "untyped": "varchar", "other": "varchar",
 }  # fmt: skip
+USUAL: Mapping[Kind, Any] = {"integer": 7, "boolean": True, "date": datetime.date(2025, 1, 31)}
 CASTS: Mapping[Kind, str] = {"date": "date", "time": "timestamp", "boolean": "boolean"}
 
 
@@ -101,7 +102,7 @@ def public_source(
     joins = [j for j in (*question.joins, *(j for o in question.beside for j in o.people.joins)) if j.table == name]
     constants = Constants.of(question)
     kinds = {c: kind for c, kind in columns.items() if kind != "other"}
-    usual = {c: [v for v in values_of(kind, constants, None, None).usual if v is not None] for c, kind in kinds.items()}
+    usual = {c: [v for v in values_of(kind, constants).usual if v is not None] for c, kind in kinds.items()}
     keys = _keys(joins, layout, kinds)
     rows: list[dict[str, Any]] = []
     for i in range(PUBLIC):
@@ -119,21 +120,15 @@ def _keys(joins: Sequence[PublicJoin], layout: Layout, kinds: Mapping[str, Kind]
         for own, key in join.keys:
             found = [values[own] for values in layout.values.values() if own in values]
             every = [v for values in found for v in values.usual if v is not None]
-            keys[key] = [held for v in every if (held := _held(v, kinds[key])) is not None] or [_held("other", kinds[key])]
+            keys[key] = [_held(v, kinds[key]) for v in every] or [_held("other", kinds[key])]
     return keys
 
 
 def _held(value: Any, kind: Kind) -> Any:
-    match kind:
-        case "text" | "untyped":
-            return str(value) if not isinstance(value, bool) else str(value).lower()
-        case "integer":
-            return value if type(value) is int else int(value) if isinstance(value, str) and value.isdigit() else 7
-        case "boolean":
-            return value if isinstance(value, bool) else True
-        case "date":
-            return value if type(value) is datetime.date else datetime.date(2025, 1, 31)
-    return None
+    """A value as a column of this kind has it, or another one that it may have."""
+    text = written(value)
+    held = text if kind in ("text", "untyped") else typed(text, kind)
+    return USUAL.get(kind) if held is None else held
 
 
 def plain_rows(source: Source, asked: Asked, tables: Sequence[MadeUp]) -> str:

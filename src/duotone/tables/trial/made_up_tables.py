@@ -18,7 +18,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from duotone.model.bounds import Bounds, Grid
+from duotone.model.bounds import Bounds
 from duotone.tables.sql.comparison import ModeIs, QuantileThreshold
 from duotone.tables.sql.condition import Compare, Formula, Kind, Like, OneOf, parts_of
 
@@ -94,10 +94,10 @@ def _few(values: Iterable[Any], most: int = 6) -> tuple[Any, ...]:
 
 
 def values_of(
-    kind: Kind, constants: Constants, bounds: Bounds | None, grid: Grid | None, *, compared: bool = False, clipped: bool = False
+    kind: Kind, constants: Constants, bounds: Bounds | None = None, *, compared: bool = False, clipped: bool = False
 ) -> Values:
-    """The critical values of one column; `bounds` and `grid` where it has some of its own. Where a condition compares values as
-    they are, those beyond the bounds are usual; `clipped` tells whether plain SQL clips them."""
+    """The critical values of one column; `bounds` where it has some of its own. Where a condition compares values as they are,
+    those beyond the bounds are usual; `clipped` tells whether plain SQL clips them."""
     odd = ODD.get(kind, ())
     match kind:
         case "boolean":
@@ -107,14 +107,14 @@ def values_of(
         case "text":
             return Values((None, *_texts(constants)), odd)
         case "untyped":
-            inside, outside = _numbers("float", constants, bounds, grid)
+            inside, outside = _numbers("float", constants, bounds)
             numbers, beyond = [*map(_written, inside)], (*map(_written, outside),)
             odd, beyond = (odd, beyond[:BEYOND]) if clipped else ((*odd, *beyond), ())
             if compared:
                 numbers = [*map(_written, (*outside, *inside))]
             days = [day.isoformat() for day in _times("date", constants)] if constants.dates else []
             return Values(_few([None, *_texts(constants)[:6], *numbers[:6], *days], 16), odd, beyond)
-    inside, outside = _numbers(kind, constants, bounds, grid)
+    inside, outside = _numbers(kind, constants, bounds)
     if compared:
         return Values((None, *inside, *outside), odd)
     return Values((None, *inside), odd, (*outside[:BEYOND],)) if clipped else Values((None, *inside), (*odd, *outside))
@@ -147,11 +147,10 @@ def _around(value: datetime.date, step: datetime.timedelta) -> Iterable[datetime
             continue
 
 
-def _numbers(kind: Kind, constants: Constants, bounds: Bounds | None, grid: Grid | None) -> tuple[list[Any], list[Any]]:
-    """The ends of the bounds, and each constant with its neighbours on the grid; apart those that the bounds would clip."""
-    step = grid.step if grid is not None else Fraction(1)
-    near = [number for c in (*constants.numbers, *constants.limits) for number in (c, c + step, c - step)]
-    ends = [] if bounds is None else [bounds.low, bounds.high, bounds.low - step, bounds.high + step]
+def _numbers(kind: Kind, constants: Constants, bounds: Bounds | None) -> tuple[list[Any], list[Any]]:
+    """The ends of the bounds, and each constant with its neighbours; apart those that the bounds would clip."""
+    near = [number for c in (*constants.numbers, *constants.limits) for number in (c, c + 1, c - 1)]
+    ends = [] if bounds is None else [bounds.low, bounds.high, bounds.low - 1, bounds.high + 1]
     every = [n for n in (*ends, *near, Fraction(0), Fraction(1), Fraction(2)) if abs(n) <= FAR]
     inside = [n for n in every if bounds is None or bounds.low <= n <= bounds.high]
     outside = [n for n in every if n not in inside]
@@ -162,7 +161,7 @@ def _numbers(kind: Kind, constants: Constants, bounds: Bounds | None, grid: Grid
 def _number(value: Fraction, kind: Kind) -> Any:
     match kind:
         case "integer":
-            return int(value) if value.denominator == 1 else value.__floor__()
+            return math.floor(value)
         case "decimal":
             scaled = value * 10_000
             return Decimal(int(scaled)).scaleb(-4) if scaled.denominator == 1 and abs(scaled) < 10**17 else None

@@ -7,7 +7,6 @@ Whatever fails is refused. This is a second line of defence: what a trial finds 
 
 from __future__ import annotations
 
-import datetime
 import random
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +14,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from threading import Lock
-from typing import Any
 
 from duotone.errors import FailedTrial
 from duotone.model.bounds import Bounds
@@ -25,7 +23,7 @@ from duotone.tables.engines.derived_tables import shaped
 from duotone.tables.engines.duckdb import connected
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import Others
-from duotone.tables.engines.public_tables import PublicTable
+from duotone.tables.engines.public_tables import PublicTable, typed
 from duotone.tables.engines.query import People
 from duotone.tables.engines.stored_values import quoted
 from duotone.tables.levels import levels_of
@@ -40,7 +38,7 @@ from duotone.tables.sql.comparison import (
     QuantileThreshold,
     VarianceThreshold,
 )
-from duotone.tables.sql.condition import ALWAYS, Compare, Kind, OneOf, Operand, columns_read, parts_of
+from duotone.tables.sql.condition import ALWAYS, Compare, OneOf, Operand, columns_read, parts_of
 from duotone.tables.trial.checks import REACH, Checks, Levels
 from duotone.tables.trial.made_up_sources import Asked, of_one_table, plain_rows, private_source, public_source
 from duotone.tables.trial.made_up_tables import (
@@ -166,22 +164,16 @@ def _outer_columns(asked: Asked, layout: Layout) -> list[str]:
 
 def _share(asked: Asked) -> float:
     """Fewer tables where levels are searched for."""
-    slow = any(
-        isinstance(part, MeanDifference | VarianceThreshold | CountsComparison) for part in parts_of(asked.question.tree)
-    )
-    return 0.5 if slow else 1.0
+    slow = MeanDifference | VarianceThreshold | CountsComparison
+    return 0.5 if any(isinstance(part, slow) for part in parts_of(asked.question.tree)) else 1.0
 
 
 def _layout(asked: Asked, constants: Constants, clips: Collection[str]) -> Layout:
     """The columns that the question reads, with their critical values."""
     declared, question = asked.declared, asked.question
-    joined = {
-        own for join in (*question.joins, *(j for other in question.beside for j in other.people.joins)) for own, _ in join.keys
-    }
-    in_text = {
-        name for _, name in columns_named(selected(question.text))
-    }  # also in what is left out, since it is settled: plain SQL reads it
-    named = columns_read(question) | {*question.by, declared.unit} | joined
+    joins = (*question.joins, *(join for other in question.beside for join in other.people.joins))
+    named = columns_read(question) | {*question.by, declared.unit} | {own for join in joins for own, _ in join.keys}
+    in_text = {name for _, name in columns_named(selected(question.text))}  # also in what is settled: plain SQL reads it
     private = list(asked.private)[:1] + [other.table for other in question.beside]
     columns = {
         table: {c: kind for c, kind in asked.private[table].items() if (c in named or c.lower() in in_text) and kind != "other"}
@@ -195,7 +187,7 @@ def _layout(asked: Asked, constants: Constants, clips: Collection[str]) -> Layou
     bounds = {c: ends for c, ends in declared.bounds.items() if every or c in clipped}
     values = {
         table: {
-            c: values_of(kind, constants, bounds.get(c), None, compared=c in compared, clipped=_as_sql(asked, c) in clips)
+            c: values_of(kind, constants, bounds.get(c), compared=c in compared, clipped=_as_sql(asked, c) in clips)
             for c, kind in own.items()
         }
         for table, own in columns.items()
@@ -203,7 +195,8 @@ def _layout(asked: Asked, constants: Constants, clips: Collection[str]) -> Layou
     for i, column in enumerate(question.by):
         for table, own in values.items():
             if asked.listed and column in own:
-                held = (_held(key[i], columns[table][column]) for key in asked.listed[:3])
+                kind = columns[table][column]  # what it cannot hold, nobody has
+                held = (key[i] if kind in ("text", "untyped") else typed(written(key[i]), kind) for key in asked.listed[:3])
                 keys = dict.fromkeys(key for key in held if key is not None)
                 own[column] = Values((None, *keys), own[column].odd)
     rows = 1 if declared.max_rows is None else declared.max_rows
@@ -212,20 +205,6 @@ def _layout(asked: Asked, constants: Constants, clips: Collection[str]) -> Layou
     near = all(abs(number) <= NEAR and number.denominator <= NEAR for number in (*constants.numbers, *constants.limits, *ends))
     near &= all(kind in WHOLE for own in columns.values() for kind in own.values())
     return Layout(columns, values, declared.unit, rows, stored and near)
-
-
-def _held(key: Any, kind: Kind) -> Any:
-    """A listed key as a column of this kind holds it; None where it cannot, so that nobody is in that group."""
-    match kind:
-        case "date":
-            with suppress(ValueError):
-                return datetime.date.fromisoformat(str(key))
-            return None
-        case "integer":
-            return key if -(2**63) <= key < 2**63 else None
-        case "boolean":
-            return str(key).lower() == "true"
-    return key
 
 
 def _levels(
