@@ -137,7 +137,7 @@ def by_score(people: Any, keys: list[str], name: str, request: Ends) -> Any:
         f"{name}_largest": each.group_concat(",", where=~scores.inner_ & (scores.down_ < request.reach)),
         f"{name}_smallest": each.group_concat(",", where=~scores.inner_ & (scores.up_ < request.reach)),
     }
-    return scores.group_by(keys).agg(**aggregates) if keys else scores.agg(**aggregates)
+    return scores.agg(by=keys, **aggregates)
 
 
 def listed(column: Any) -> Any:
@@ -235,7 +235,9 @@ def _md5(text): ...  # type: ignore[no-untyped-def]
 
 def gather(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> QueryResult:
     """Run the plan, and give what came back."""
-    return _read(who.source.run(plan_of(who, asked)), who, [own for _, own in asked])
+    result = who.source.run(plan_of(who, asked))
+    results = ({n: result_of(result, f"m{i}{n}", request) for n, request in own.items()} for i, (_, own) in enumerate(asked))
+    return QueryResult(_keys(result, who), whole(result["people"]), tuple(results))
 
 
 def plan_of(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> Any:
@@ -281,7 +283,7 @@ def _plan(
             case Middle():
                 parts.append(_middle(people, keys, name, request))
     alone = len(parts) == len(simple) == 1 and "people" in parts[0].columns
-    main = parts.pop() if alone else people.group_by(keys).agg(**simple) if keys else people.agg(**simple)
+    main = parts.pop() if alone else people.agg(by=keys, **simple)
     for part in parts:
         main = _joined(main, part.drop("people") if "people" in part.columns else part, keys)
     return main.mutate(**{key: main[key].cast("string") for key in keys}) if keys else main
@@ -298,11 +300,7 @@ def _tallies(people: Any, name: str, request: Tally) -> dict[str, Any]:
 
 
 def _joined(main: Any, part: Any, keys: list[str]) -> Any:
-    if not keys:
-        return main.cross_join(part)
-    other = part.rename({f"{key}_": key for key in keys})
-    both = main.left_join(other, [main[key] == other[f"{key}_"] for key in keys])
-    return both.drop(*(f"{key}_" for key in keys))
+    return main.left_join(part, keys).drop(*(f"{key}_right" for key in keys)) if keys else main.cross_join(part)
 
 
 def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
@@ -311,14 +309,10 @@ def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
     counted = cast.group_by([*keys, name, f"{name}own"]).agg(votes=cast.count())
     own = {f"{name}_own": counted.votes.sum(where=counted[f"{name}own"])}
     rivals = counted.filter(~counted[f"{name}own"])
-    if not keys:
-        some = rivals.order_by(ibis.desc("votes")).limit(reach + 2)
-        return counted.agg(**own).cross_join(some.agg(**{f"{name}_rivals": listed(some.votes)}))
-    window = ibis.window(group_by=keys, order_by=ibis.desc("votes"))
+    window = ibis.window(group_by=keys or None, order_by=ibis.desc("votes"))
     ranked = rivals.mutate(rank_=ibis.row_number().over(window))
     some = ranked.filter(ranked.rank_ < reach + 2)
-    collected = some.group_by(keys).agg(**{f"{name}_rivals": listed(some.votes)})
-    return _joined(counted.group_by(keys).agg(**own), collected, keys)
+    return _joined(counted.agg(by=keys, **own), some.agg(by=keys, **{f"{name}_rivals": listed(some.votes)}), keys)
 
 
 def _rare(people: Any, keys: list[str], name: str, reach: int) -> Any:
@@ -332,7 +326,7 @@ def _rare(people: Any, keys: list[str], name: str, reach: int) -> Any:
         f"{name}_different": ordered.count(),
         f"{name}_rarest": ordered.holders.cast("string").group_concat(",", where=few),
     }
-    return ordered.group_by(keys).agg(**columns) if keys else ordered.agg(**columns)
+    return ordered.agg(by=keys, **columns)
 
 
 def _middle(people: Any, keys: list[str], name: str, request: Middle) -> Any:
@@ -353,12 +347,7 @@ def _middle(people: Any, keys: list[str], name: str, request: Middle) -> Any:
         f"{name}_below": below.min(where=near),
         f"{name}_middle": each.group_concat(",", where=near),
     }
-    return cells.group_by(keys).agg(**around) if keys else cells.agg(**around)
-
-
-def _read(result: Any, who: People, requests: Sequence[Mapping[str, Request]]) -> QueryResult:
-    results = tuple({n: result_of(result, f"m{i}{n}", request) for n, request in own.items()} for i, own in enumerate(requests))
-    return QueryResult(_keys(result, who), whole(result["people"]), results)
+    return cells.agg(by=keys, **around)
 
 
 def _keys(result: Any, who: People) -> Keys:
