@@ -83,13 +83,11 @@ def text_columns(source: Source) -> Iterator[TextColumn]:
     """Every column of a text file for which nothing is declared; none of another table."""
     names = [name for name, kind in source.columns.items() if kind == "untyped"]
     for start in range(0, len(names), AT_ONCE):
-        some = names[start : start + AT_ONCE]
-        yield from _counts_of_texts(source.only(some), some)
+        yield from _counts_of_texts(source, names[start : start + AT_ONCE])
 
 
 def _counts_of_texts(source: Source, names: Sequence[str]) -> Iterator[TextColumn]:
-    rows = source.rows
-    counts: dict[str, Any] = {}
+    rows, counts = source.only(names).rows, dict[str, Any]()
     for i, name in enumerate(names):
         readings = [read(Operand(name, kind, "try"), rows) for kind in READINGS]
         unread = functools.reduce(operator.and_, (reading.isnull() for reading in readings))
@@ -290,9 +288,7 @@ def _groups(source: Source, unit: str | None, by: tuple[str, ...]) -> GroupsPerP
     rows = People(source.only([unit, *by]), unit=unit, by=by).rows()
     keys = rows.select(unit=rows[unit], **{f"k{i}": rows[column] for i, column in enumerate(by)}).distinct()
     histogram = _histogram(source, keys)
-    most = max(histogram, default=0)
-    above = {limit: _over(histogram, limit) for limit in LIMITS if limit < most}
-    return GroupsPerPerson(by, sum(histogram.values()), most, above)
+    return GroupsPerPerson(by, sum(histogram.values()), max(histogram, default=0), _above(histogram))
 
 
 def _histogram(source: Source, rows: Any) -> dict[int, int]:
@@ -305,14 +301,14 @@ def _histogram(source: Source, rows: Any) -> dict[int, int]:
 def _rows(source: Source, unit: str) -> RowsPerPerson:
     named = People(source.only([unit]), unit=unit).rows()
     histogram = _histogram(source, named.select(unit=named[unit]))
-    total, most = sum(histogram.values()), max(histogram, default=0)
+    total = sum(histogram.values())
     rows = sum(n * many for n, many in histogram.items())
     every = source.only([unit]).rows
     return RowsPerPerson(
         total,
         rows,
         {q: _quantile(histogram, math.ceil(Fraction(q) * total)) for q in QUANTILES} if total else {},
-        {limit: _over(histogram, limit) for limit in LIMITS if limit < most},
+        _above(histogram),
         int(source.run(every.agg(rows=every.count()))["rows"][0].as_py()) - rows,
     )
 
@@ -322,9 +318,10 @@ def _quantile(histogram: Mapping[int, int], rank: int) -> int:
     return next(n for n, upto in zip(histogram, itertools.accumulate(histogram.values()), strict=True) if upto >= rank)
 
 
-def _over(histogram: Mapping[int, int], limit: int) -> tuple[int, int]:
-    over = {n: many for n, many in histogram.items() if n > limit}
-    return sum(over.values()), sum((n - limit) * many for n, many in over.items())
+def _above(histogram: Mapping[int, int]) -> dict[int, tuple[int, int]]:
+    """For limits below the largest number, how many people have more, and how much more they have, added up."""
+    over = {limit: {n - limit: many for n, many in histogram.items() if n > limit} for limit in LIMITS}
+    return {limit: (sum(some.values()), sum(n * many for n, many in some.items())) for limit, some in over.items() if some}
 
 
 def _values(source: Source, unit: str | None, value: Operand, grid: Grid) -> ClippedValues:

@@ -74,15 +74,11 @@ def holding(atom: CountsComparison, counts: Mapping[Condition, Counts]) -> NDArr
         limit = float(atom.limit)
         apart = value - limit
         clear = np.isfinite(apart) & (np.abs(apart) > error + ROUNDING * (abs(limit) + np.abs(value)))
-    answers = np.where(clear, _compared(apart, atom.sign), False)
+    answers = clear & (apart > 0 if atom.sign in (">", ">=") else apart < 0)
     for i in np.flatnonzero(~clear).tolist():
         exact = _fraction(atom.expression, {condition: int(n[i]) for condition, n in counts.items()})
         answers[i] = exact is not None and holds(exact, atom.sign, atom.limit)
     return np.asarray(answers, dtype=np.bool_)
-
-
-def _compared(apart: NDArray[np.float64], sign: str) -> NDArray[np.bool_]:
-    return apart > 0 if sign in (">", ">=") else apart < 0
 
 
 def _float(expression: Expression, counts: Mapping[Condition, Counts]) -> Pair:
@@ -105,7 +101,7 @@ def _float(expression: Expression, counts: Mapping[Condition, Counts]) -> Pair:
     return value, (da + np.abs(value) * db) / room + ROUNDING * np.abs(value)
 
 
-RULES = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+RULES = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 
 def _fraction(expression: Expression, counts: Mapping[Condition, int]) -> Fraction | None:
@@ -116,7 +112,7 @@ def _fraction(expression: Expression, counts: Mapping[Condition, int]) -> Fracti
     left, right = _fraction(expression.left, counts), _fraction(expression.right, counts)
     if left is None or right is None or (expression.rule == "/" and right == 0):
         return None
-    return left / right if expression.rule == "/" else RULES[expression.rule](left, right)
+    return Fraction(RULES[expression.rule](left, right))
 
 
 def mode_is(atom: ModeIs, declared: Dataset, reach: int) -> CompiledComparison:

@@ -26,7 +26,7 @@ from duotone.tables.comparisons.shared import (
 from duotone.tables.engines.person_columns import PersonColumns, added_up, averaged, counted, flagged, ranked, valued
 from duotone.tables.engines.results import Tally
 from duotone.tables.sql.comparison import LinearThreshold, QuantileThreshold, Settled
-from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, Operand, both, combinations, holds
+from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, both, combinations, holds
 from duotone.tables.sql.scoring import Score, grid_of, score
 
 MOST_VALUES = 64
@@ -206,7 +206,8 @@ def quantile_threshold(atom: QuantileThreshold, declared: Dataset) -> CompiledCo
     if declared.unit is not None and declared.per_unit is None:
         raise Refusal("per_unit missing", what="a median, quantile, min or max")
     if declared.unit is not None and declared.per_unit in ("avg", "sum"):
-        _require_number(atom.value)
+        if atom.value.kind not in ("integer", "float", "decimal"):
+            raise Refusal("per_unit of no numbers", column=atom.value.column)
         grids[atom.value.column] = grid_of(atom.value, declared.bounds, "reduction")
     require_short(grids, declared.per_unit)
     columns = ranked(atom, declared.per_unit, grids.get(atom.value.column))
@@ -253,8 +254,3 @@ def _settled_quantile(atom: QuantileThreshold, grid: Grid | None) -> Settled | N
             return Settled(False, "the limit lies outside the possible values")
     met = Not(IsNull(atom.value)) if grid is not None else Compare(atom.value, atom.sign, atom.limit)
     return None if possible(atom.where, met) else Settled(False, "no row can satisfy its condition and meet the limit")
-
-
-def _require_number(value: Operand) -> None:
-    if value.kind not in ("integer", "float", "decimal"):
-        raise Refusal("per_unit of no numbers", column=value.column)

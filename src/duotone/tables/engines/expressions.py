@@ -17,6 +17,7 @@ from duotone.tables.sql.functions import computed
 from duotone.tables.sql.functions.casts import day_from, number_from, real
 from duotone.tables.sql.functions.numbers import quotient, wide
 
+PATTERNS = {"like": "like", "starts": "startswith", "ends": "endswith", "contains": "contains", "matches": "re_search"}
 INT64 = 2**63 - 1
 LONG = 16
 """From so many digits on a decimal need not be exact as a float."""
@@ -71,26 +72,13 @@ def holds(condition: Condition, table: Any) -> Any:
         case OneOf():
             return _among(read(condition.operand, table), condition)
         case Like():
-            return _like(read(condition.operand, table), condition)
+            return getattr(read(condition.operand, table), PATTERNS[condition.how])(condition.pattern)
     left, right = read(condition.operand, table), condition.value
     if isinstance(right, Operand) and right.kind != condition.operand.kind:  # numbers, of which one is a whole one
         return OPERATORS[condition.sign](left.cast("float64"), read(right, table).cast("float64"))
     if isinstance(right, Operand):
         return OPERATORS[condition.sign](left, read(right, table))
     return compared(left, condition.operand.kind, condition.sign, right)
-
-
-def _like(column: Any, condition: Like) -> Any:
-    match condition.how:
-        case "starts":
-            return column.startswith(condition.pattern)
-        case "ends":
-            return column.endswith(condition.pattern)
-        case "contains":
-            return column.contains(condition.pattern)
-        case "matches":
-            return column.re_search(condition.pattern)
-    return column.like(condition.pattern)
 
 
 def compared(left: Any, kind: Kind, sign: str, value: Value) -> Any:
