@@ -52,36 +52,28 @@ def linear_threshold(atom: LinearThreshold, declared: Dataset, reach: int, rows:
     grids = {value.column: grid_of(value, declared.bounds, "sum or average") for value in values}
     scoring = score(atom, grids)
     one = _contribution(atom, scoring, grids, declared, rows)
-    final = _final(atom, scoring)
-    bounds = score_bounds(final(one.low), final(one.high), declared, _absent(atom, scoring))
+    peopled = atom.present is not None
+    # an average of nobody is a no, also where 0 would be enough; scores outside an average are absent, and of sums 0
+    final: Callable[[int], int] = somebody if peopled and scoring.at_least == 0 else int
+    absent = peopled and scoring.absent  # whether someone can be there with no score at all
+    bounds = score_bounds(final(one.low), final(one.high), declared, absent)
 
     def scored(read: int) -> int:
         return one.scale * read + one.shift
 
-    levels = score_levels(
-        scored, (one.low, one.high), scoring.at_least, declared, absent=_absent(atom, scoring), peopled=atom.present is not None
-    )
+    levels = score_levels(scored, (one.low, one.high), scoring.at_least, declared, absent=absent, peopled=peopled)
     exact = scoring.exact and independent(declared, [term.where for term in atom.terms], values)
     settled = _settled(atom, scoring, one.low, one.high)
-    units = _units(atom, scoring, one, grids, declared)
+    units = _units(atom, scoring, (*bounds, final(scoring.at_least)), grids, declared)
     request = one.tally or score_ends(lambda read: final(scored(read)), bounds, declared, reach)
     return CompiledComparison(one.columns, {"s": request}, levels, exact, grids, settled, units)
 
 
-def _final(atom: LinearThreshold, scoring: Score) -> Callable[[int], int]:
-    """An average of nobody is a no, also where 0 would be enough; scores outside an average are absent, and of sums 0."""
-    return somebody if atom.present is not None and scoring.at_least == 0 else int
-
-
-def _absent(atom: LinearThreshold, scoring: Score) -> bool:
-    """Whether someone can be there with no score at all."""
-    return atom.present is not None and scoring.absent
-
-
 def _units(
-    atom: LinearThreshold, scoring: Score, one: Contribution, grids: Mapping[str, Grid], declared: Dataset
+    atom: LinearThreshold, scoring: Score, ends: tuple[int, int, int], grids: Mapping[str, Grid], declared: Dataset
 ) -> Units | None:
-    """The count, sum, share or average itself; of several counts and sums, by how much the comparison holds."""
+    """The count, sum, share or average itself; of several counts and sums, by how much the comparison holds. `ends` are the
+    least and the greatest score, and the least sum of a yes."""
     weights = [term.weight for term in atom.terms]
     if -CROWD in weights:  # one such person outweighs everybody else
         return NobodyUnits()
@@ -90,10 +82,8 @@ def _units(
     (scaled, first), *rest = scoring.terms
     grid = grids[first.value.column] if first.value is not None else None
     scale = scaled / (first.weight * (grid.step if grid is not None else 1))
-    final = _final(atom, scoring)
-    low, high = score_bounds(final(one.low), final(one.high), declared, _absent(atom, scoring))
-    common: dict[str, Any] = {"replaced": declared.replaced, "somebody": final is somebody, "least": _least(scoring, declared)}
-    ends = low, high, final(scoring.at_least)
+    nobody_is_no = atom.present is not None and scoring.at_least == 0
+    common: dict[str, Any] = {"replaced": declared.replaced, "somebody": nobody_is_no, "least": _least(scoring, declared)}
     if is_average(atom):
         limit = -rest[0][1].weight / first.weight if rest else Fraction(0)
         within = (grid.low * grid.step, grid.high * grid.step) if grid is not None else (Fraction(0), Fraction(1))
