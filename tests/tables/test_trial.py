@@ -509,7 +509,7 @@ def test_texts_that_only_contain_what_others_begin_with_are_made_up(monkeypatch:
 def test_days_and_times_of_every_kind_are_made_up() -> None:
     """A Sunday, and an hour, a minute and a second that differ: else one could be read for another."""
     for kind in ("date", "time"):
-        days = [day for day in values_of(kind, Constants(), None, None).usual if day is not None]
+        days = [day for day in values_of(kind, Constants()).usual if day is not None]
         assert any(day.isoweekday() == 7 for day in days)
         assert any((day.month, day.day) == (2, 29) for day in days)
     assert any(len({day.hour, day.minute, day.second}) == 3 for day in days)
@@ -524,7 +524,7 @@ def test_numbers_of_rows_come_before_limits_of_counts() -> None:
     constants = Constants.of(asked[0].question)
     assert constants.numbers == (Fraction(7, 2),)
     assert constants.limits == (Fraction(8),)
-    assert values_of("float", constants, None, None).usual[:3] == (None, 3.5, 4.5)
+    assert values_of("float", constants).usual[:3] == (None, 3.5, 4.5)
 
 
 def test_crowds_in_which_a_condition_is_unknown_are_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
