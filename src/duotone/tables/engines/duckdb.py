@@ -190,6 +190,8 @@ def of_frame(
 
 def of_database(path: Path, name: str | None, vouched: bool = False) -> Source:
     """A table of a DuckDB file."""
+    if name is None:
+        raise Refusal("several tables", place="a DuckDB file")
     checked = same_file(path)
     engine, close = connected(database=path)
     with closed_on_error(close):
