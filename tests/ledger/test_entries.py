@@ -14,8 +14,11 @@ import pytest
 from duotone import ApproxDP, Charge, DuotoneError, balanced, open_ledger, with_boundary
 from duotone.errors import LedgerError
 from duotone.ledger import entries as chain
-from duotone.ledger.entries import State, canonical, dated, decoded, loaded
+from duotone.ledger.entries import Calls, State, canonical, dated, decoded, loaded
+from duotone.ledger.privacy_filters import definite
 from duotone.ledger.stores import Row
+from duotone.line.three_way import ThreeWay
+from duotone.model.cost import CloseCallCharge
 from support.ledgers import ABOUT, PLAIN, ask, register
 
 
@@ -137,3 +140,17 @@ def _nested() -> Any:
     for _ in range(100_000):
         answer = [answer]
     return answer
+
+
+def test_a_state_takes_no_entry_that_it_cannot_have() -> None:
+    """Whoever can write a ledger could write one, and `verify` computes states anew."""
+    with pytest.raises(DuotoneError, match="a closed dataset has no more entries"):
+        State(closed=True).after({"kind": "version", "version": "2"})
+    for kind in ("asker", "allowance"):
+        with pytest.raises(DuotoneError, match="close calls are counted for all askers together"):
+            State(calls=Calls()).after({"kind": kind})
+
+
+def test_a_close_call_adds_to_no_sum() -> None:
+    with pytest.raises(DuotoneError, match="this is charged by close calls"):
+        definite(CloseCallCharge(ThreeWay(ApproxDP("0.05"))))

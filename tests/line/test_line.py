@@ -123,3 +123,22 @@ def test_an_error_is_accurate_however_small_it_is(epsilon: Any, delta: Any, boun
         for error in (made.error(level), made.error(np.array([level]))[0]):
             assert abs(Fraction(float(error)) - true) <= true / 2**52 + Fraction(1, 2**1074)
     assert float(balanced(ApproxDP(40)).error(0)) == pytest.approx(4.248354255291589e-18, rel=1e-15)
+
+
+def test_levels_are_whole_numbers_of_any_type() -> None:
+    line = balanced(ApproxDP(1, "1e-6"))
+    levels = [0, 3, 7]
+    for kind in ("uint8", "uint64", "int16", "float32", "object"):
+        assert line.yes(np.array(levels, dtype=kind)).tolist() == [line.yes(level) for level in levels]
+    words, masked = np.array([1, "x"], object), np.ma.array([1, 2], mask=[False, True])
+    huge = [np.array([2**63], kind) for kind in ("uint64", "object")]
+    for wrong in (*huge, np.array([True]), np.array(["1"]), np.array([0.5]), np.array([math.nan]), words, masked):
+        with pytest.raises(DuotoneError, match="must be a whole number, or an array of whole numbers of 64 bits"):
+            line.yes(wrong)
+
+
+def test_what_is_no_boundary_and_no_histogram_is_refused() -> None:
+    with pytest.raises(DuotoneError, match="the boundary of a line is"):
+        on_line(ApproxDP(1), np.array([0.5]))  # type: ignore[arg-type]
+    with pytest.raises(DuotoneError, match="the histogram has no dataset"):
+        balanced(ApproxDP(1)).mean_error({})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import runpy
 from fractions import Fraction
 from itertools import pairwise
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from duotone import balanced, design
+from duotone import Charge, DuotoneError, balanced, design
 from duotone.graphs import families
 from duotone.privacy.definition import balance, certain_after, iterate
 
@@ -61,3 +62,26 @@ def test_the_example_of_a_notion_keeps_its_contract() -> None:
         assert (np.array(steps) >= true - 1e-5).all() or mu > 1
         even = [Fraction(notion.step(i / 4096)) for i in range(4097)]
         assert all(2 * b >= a + c - Fraction(4, 2**40) for a, b, c in zip(even, even[1:], even[2:], strict=False))
+
+
+class Climbing:
+    """Moves a probability up by a tenth, to a highest value."""
+
+    def __init__(self, highest: Fraction) -> None:
+        self.highest = highest
+
+    def step(self, x: Any) -> Any:
+        return max(x, min(x + Fraction(1, 10), self.highest))
+
+
+def test_the_steps_to_certainty_are_counted_for_any_definition() -> None:
+    assert certain_after(Climbing(Fraction(1)), Fraction(1, 2)) == 5
+    assert certain_after(Climbing(Fraction(9, 10)), Fraction(1, 2)) == math.inf
+    assert iterate(Climbing(Fraction(9, 10)), Fraction(1, 2), 99) == (Fraction(9, 10), Fraction(1, 10))
+
+
+def test_what_is_no_definition_is_neither_used_nor_charged() -> None:
+    with pytest.raises(DuotoneError, match="a privacy definition has a method step"):
+        balanced(1)  # type: ignore[arg-type]
+    with pytest.raises(DuotoneError, match=r"a ledger charges for \(epsilon, delta\)-privacy"):
+        Charge(balanced(GaussianDP(0.7)))

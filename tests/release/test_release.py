@@ -3,6 +3,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import sys
 import threading
 import traceback
 import warnings
@@ -328,3 +329,8 @@ def test_memory_stays_flat() -> None:
     COIN.answers(levels[: 2**22])  # which loads the compiled loop
     held, _ = peak(lambda: COIN.answers(levels))
     assert held < len(levels) + 4 * 2**20  # a byte an answer, and the buffers of one chunk
+
+
+def test_without_numba_coins_are_tossed_by_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duotone.release._kernels", None)
+    assert Coin(balanced(ApproxDP(1))).answers(np.array([50, -50])).tolist() == [True, False]
