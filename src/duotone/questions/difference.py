@@ -8,25 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any, Protocol
+from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import Given, exact
 from duotone.questions.protocol import Neighbours, check_neighbours
-from duotone.questions.quantile import QuantileSide
+from duotone.questions.quantile import LoweredQuantile, QuantileSide
 from duotone.questions.threshold import clipped
-
-
-class Lowered(Protocol):
-    """A group whose average or quantile is to fall."""
-
-    people: int
-
-    def after(self, leave: int, join: int) -> tuple[int, int]:
-        """Sum and size, whose quotient it is."""
-
-    def best(self, changes: int) -> Fraction | None:
-        """The least that it can be in a group with somebody in it, after this many people have left or joined."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +37,9 @@ class Side:
         """This group with the sign of every value reversed."""
         return Side(self.people, -self.total, [-v for v in self.smallest], [-v for v in self.largest])
 
-    def lowered(self, newcomer: int) -> _Lowered:
+    def lowered(self, newcomer: int) -> LoweredAverage:
         """As it falls, with newcomers at the bottom."""
-        return _Lowered(self, newcomer)
+        return LoweredAverage(self, newcomer)
 
 
 Bounds = tuple[int, int]
@@ -190,7 +178,7 @@ class Goal:
         return total <= self.most if self.included else total < self.most
 
 
-class _Lowered:
+class LoweredAverage:
     """A group whose average is to fall: the largest leave first, and newcomers come in at the bottom."""
 
     def __init__(self, side: Side, newcomer: int) -> None:
@@ -210,6 +198,10 @@ class _Lowered:
         most = min(changes, len(self.left) - 1)
         ways = [self.after(leave, changes - leave) for leave in range(most + 1)]
         return _least([total for total in ways if total[1]])
+
+
+Lowered = LoweredAverage | LoweredQuantile
+"""A group whose average or quantile is to fall."""
 
 
 def _least(options: Sequence[tuple[int, int]]) -> Fraction | None:
@@ -292,7 +284,7 @@ def _joins(first: Lowered, second: Lowered, goal: Goal, changes: int, leave: int
     Of averages a few numbers are enough: with n people left who are α above the bottom in all, the average of n + j is
     α / (n + j) above it, which is convex in j, and so is the sum of both sides'. Where its slopes are equal is its least; next
     to it lies the best whole number, unless a group has nobody but newcomers."""
-    if not (isinstance(first, _Lowered) and isinstance(second, _Lowered)):
+    if not (isinstance(first, LoweredAverage) and isinstance(second, LoweredAverage)):
         return range(changes + 1)
     sides = ((first, leave, goal.weights[0]), (second, other, goal.weights[1]))
     (n, a), (m, b) = ((side.people - gone, math.sqrt(weight * side.above(gone))) for side, gone, weight in sides)

@@ -33,10 +33,9 @@ from duotone.tables.sql.comparison import (
     BoolOp,
     DistinctThreshold,
     LinearThreshold,
-    Mean,
     MeanDifference,
+    Measure,
     ParsedQuestion,
-    Quantile,
     QuantileThreshold,
     Settled,
     Term,
@@ -92,7 +91,7 @@ def as_numbers(part: Part, columns: Set[str]) -> Part:
 
 
 AVERAGED = (
-    LinearThreshold, MeanDifference, QuantileThreshold, VarianceThreshold, Term, Mean, Quantile, Joined, Not, Known, IsNull,
+    LinearThreshold, MeanDifference, QuantileThreshold, VarianceThreshold, Term, Measure, Joined, Not, Known, IsNull,
 )  # fmt: skip
 """What may have a person's average in it."""
 MOST_NODES = 3000

@@ -25,7 +25,6 @@ from duotone.tables.sql.comparison import (
     CountsComparison,
     DistinctThreshold,
     LinearThreshold,
-    Mean,
     MeanDifference,
     ModeIs,
     QuantileThreshold,
@@ -260,7 +259,7 @@ def words(atom: Atom) -> tuple[str, str, bool]:
             return _quantile_words(atom)
         case MeanDifference():
             shares = not any(isinstance(side.value, Operand) for side in (atom.first, atom.second))
-            averages = isinstance(atom.first, Mean) and isinstance(atom.second, Mean)
+            averages = atom.first.q is None and atom.second.q is None
             of = "shares" if shares else "averages" if averages else "quantiles"
             measure = _apart(atom, of[:-1]) if averages else "people from flipping"
             return f"difference of {of} {'>' if atom.strict else '>='} {written(atom.limit)}", measure, shares

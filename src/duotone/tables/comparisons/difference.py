@@ -28,7 +28,7 @@ from duotone.tables.comparisons.shared import (
 )
 from duotone.tables.engines.person_columns import squared, two_sided
 from duotone.tables.engines.results import Ends, Middle, Request, Result, Tally
-from duotone.tables.sql.comparison import Mean, MeanDifference, Measure, Quantile, Settled, VarianceThreshold
+from duotone.tables.sql.comparison import MeanDifference, Measure, Settled, VarianceThreshold
 from duotone.tables.sql.condition import Condition, IsNull, Not, Operand, combinations
 from duotone.tables.sql.scoring import grid_of
 
@@ -66,7 +66,7 @@ def mean_difference(atom: MeanDifference, declared: Dataset, reach: int) -> Comp
         requests["n"] = Tally((1,))
     exact = not shared and _exact(sides, declared)
     settled = _settled(sides, compared, mirrored, on)
-    units = _units(compared, declared) if all(isinstance(side, Mean) for side in sides) else None
+    units = _units(compared, declared) if all(side.q is None for side in sides) else None
     return CompiledComparison(two_sided(named, declared.per_unit), requests, levels_of, exact, grids, settled, units)
 
 
@@ -81,13 +81,13 @@ def _units(compared: Compared, declared: Dataset) -> Units:
 
 
 def _grid(side: Measure, declared: Dataset) -> Grid:
-    if isinstance(side, Quantile):
-        return grid_of(side.value, declared.bounds, "compared quantile")
-    return grid_of(side.value, declared.bounds, "sum or average") if isinstance(side.value, Operand) else WHETHER
+    if not isinstance(side.value, Operand):
+        return WHETHER
+    return grid_of(side.value, declared.bounds, "sum or average" if side.q is None else "compared quantile")
 
 
 def _request(side: Measure, reach: int) -> Request:
-    if isinstance(side, Mean):
+    if side.q is None:
         return Ends(reach)
     if not side.q.denominator <= FINEST:
         raise DuotoneError(f"to compare two quantiles, write each as a fraction with a denominator of at most {FINEST}")
@@ -120,7 +120,7 @@ def _require_one_value_each(sides: Sequence[Measure], declared: Dataset, reach: 
     """With a unit a person has one value on each side; and the search must end soon."""
     most = MOST_LEVELS[declared.neighbours]
     if reach > most:
-        what = "averages" if all(isinstance(side, Mean) for side in sides) else "quantiles"
+        what = "averages" if all(side.q is None for side in sides) else "quantiles"
         raise DuotoneError(
             f"with this budget an answer has {reach} levels, and a difference of {what} may have at most {most} under "
             f"{declared.neighbours}: raise epsilon or delta"
@@ -150,7 +150,7 @@ def _settled(sides: Sequence[Measure], compared: Compared, mirrored: Sequence[bo
 
 def _side(result: Result, side: Measure, group: int, mirrored: bool) -> AnySide:
     people, ends = int(result.people[group]), (result.largest.of(group), result.smallest.of(group))
-    if isinstance(side, Quantile):
+    if side.q is not None:
         quantile = QuantileSide(people, side.q, *ends)
         return quantile.mirrored if mirrored else quantile
     average = Side(people, int(result.total[group]), *ends)

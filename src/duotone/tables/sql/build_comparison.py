@@ -23,11 +23,9 @@ from duotone.tables.sql.comparison import (
     DistinctThreshold,
     Expression,
     LinearThreshold,
-    Mean,
     MeanDifference,
     Measure,
     Part,
-    Quantile,
     QuantileThreshold,
     Settled,
     Term,
@@ -117,7 +115,7 @@ def difference(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, alo
         )
     (first, weight), (second, other) = sides
     even = limit == 0 and weight == -other and first.value == second.value
-    if alone and even and isinstance(first, Mean) and isinstance(second, Mean):
+    if alone and even and first.q is None and second.q is None:
         for part, every, ways in ((first, second, (weight, other)), (second, first, (other, weight))):
             if _narrower(part.where, every.where):
                 return _against_everybody(part, every, ways, strict)
@@ -126,11 +124,11 @@ def difference(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, alo
 
 def _measure(aggregate: Aggregate) -> Measure:
     if aggregate.kind == "mean":
-        return Mean(aggregate.averaged, aggregate.where)
+        return Measure(aggregate.averaged, aggregate.where)
     value = aggregate.ordered
     if value.kind not in NUMERIC:
         raise DuotoneError(f"{aggregate.text}: {value.column} does not hold numbers: compare it with a constant")
-    return Quantile(as_floats(value), aggregate.where, {"min": NONE, "max": ONE}.get(aggregate.kind, aggregate.q))
+    return Measure(as_floats(value), aggregate.where, {"min": NONE, "max": ONE}.get(aggregate.kind, aggregate.q))
 
 
 def _narrower(part: Condition, every: Condition) -> bool:
@@ -139,10 +137,10 @@ def _narrower(part: Condition, every: Condition) -> bool:
     return parts[1] < parts[0]
 
 
-def _against_everybody(part: Mean, every: Mean, weights: tuple[Fraction, Fraction], strict: bool) -> Tree:
+def _against_everybody(part: Measure, every: Measure, weights: tuple[Fraction, Fraction], strict: bool) -> Tree:
     """A group against everybody, the group included, is the group against all others; where there are no others, they are
     equal."""
-    others = Mean(every.value, both(every.where, Joined("or", (Not(part.where), Not(Known(part.where))))))
+    others = Measure(every.value, both(every.where, Joined("or", (Not(part.where), Not(Known(part.where))))))
     apart = MeanDifference(part, others, weights, NONE, strict)
     if strict:
         return apart
@@ -150,7 +148,7 @@ def _against_everybody(part: Mean, every: Mean, weights: tuple[Fraction, Fractio
     return BoolOp("or", (apart, LinearThreshold(alone, NONE, strict=True)))
 
 
-def _measured(mean: Mean) -> Condition:
+def _measured(mean: Measure) -> Condition:
     return both(mean.where, Not(IsNull(mean.value)) if isinstance(mean.value, Operand) else Known(mean.value))
 
 

@@ -210,24 +210,13 @@ class QuantileThreshold:
 
 
 @dataclass(frozen=True)
-class Mean:
-    """An average over rows, of a value or of a condition: a share."""
+class Measure:
+    """What two sides are compared by: an average over rows, of a value or of a condition, which is a share; or, where `q` is
+    given, the lower q-quantile of a value: 0 is the smallest, 1 the largest."""
 
     value: Operand | Condition
     where: Condition
-
-
-@dataclass(frozen=True)
-class Quantile:
-    """The lower q-quantile of a value over rows; 0 is the smallest, 1 the largest."""
-
-    value: Operand
-    where: Condition
-    q: Fraction
-
-
-Measure = Mean | Quantile
-"""What two sides are compared by."""
+    q: Fraction | None = None
 
 
 @dataclass(frozen=True)

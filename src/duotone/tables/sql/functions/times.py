@@ -39,30 +39,20 @@ OTHER_WORDS = {"dow": "dayofweek", "doy": "dayofyear", "weekday": "dayofweek"}
 """Other words for parts of a time."""
 
 
-def as_time(part: Part, text: str) -> Part:
-    """A date or a time; a text of a CSV file is read as a date."""
+def as_time(part: Part, text: str, *, clock: bool = False) -> Part:
+    """A date or a time; a text of a CSV file is read as a date, unless the time of the day is asked for: every date is
+    midnight's, which nobody asks for of a text."""
     if isinstance(part, datetime.date):
         return part
     if isinstance(part, Operand) and part.kind in ("date", "time"):
         return part
     if isinstance(part, Operand) and part.kind == "untyped":
+        if clock:
+            raise without_clock(text, part)
         return as_kind(part, "date")
     written = isinstance(part, Operand) and part.kind == "text" and part.made is None
     hint = ", but text: store it as one; if it holds dates, cast it (::date)" if written else ""
     raise DuotoneError(f"{text}: {described(part)} is not a date or time{hint}")
-
-
-def as_time_with(unit: str, part: Part, text: str) -> Part:
-    """The same, where such a part of it is asked for: every date is midnight's, which nobody asks for of a text."""
-    if unit in OF_A_CLOCK:
-        require_clock(part, text)
-    return as_time(part, text)
-
-
-def require_clock(part: Part, text: str) -> None:
-    """Refuse a text that is read as a date, where the time of the day is asked for."""
-    if isinstance(part, Operand) and part.kind == "untyped":
-        raise without_clock(text, part)
 
 
 def without_clock(text: str, column: Operand) -> Refusal:
@@ -75,7 +65,7 @@ def _part_of_time(field: str, value: Part, text: str) -> Operand:
     field = OTHER_WORDS.get(field, field)
     if field not in PARTS:
         raise DuotoneError(f"{text}: parts of a time are {', '.join(PARTS)}")
-    return PARTS[field].of(text, as_time_with(field, value, text))
+    return PARTS[field].of(text, as_time(value, text, clock=field in OF_A_CLOCK))
 
 
 def _named_part(call: Call) -> Operand | None:
@@ -90,7 +80,7 @@ def _cut_off(call: Call) -> Parts:
     unit, text = call.node.args["unit"].name.lower(), call.text
     if unit not in UNITS:
         raise DuotoneError(f"{text}: times are cut off at {', '.join(UNITS)}")
-    value = as_time_with(unit, call.part(), text)
+    value = as_time(call.part(), text, clock=unit in OF_A_CLOCK)
     if kind_of(value) == "date" and unit in OF_A_CLOCK:
         raise DuotoneError(f"{text}: a date has no {unit}")
     return value, unit
@@ -149,7 +139,7 @@ def _extract(call: Call) -> Operand:
 
 def _part(name: str, *nodes: type[exp.Expression], compute: Callable[[Any], Any] | None = None, **more: Any) -> Function:
     """A part of a date or time, which Ibis has by the same name unless `compute` says otherwise."""
-    form = Form(lambda call: (as_time_with(name, call.part(), call.text),))
+    form = Form(lambda call: (as_time(call.part(), call.text, clock=name in OF_A_CLOCK),))
     any_part: dict[type[exp.Expression], Form] = {exp.Extract: Form(_extract, TWO), exp.Anonymous: Form(_named_part, None)}
     made = compute or operator.methodcaller(name)
     return Function(name, "time", "integer", lambda x: made(x).cast("int64"), any_part | dict.fromkeys(nodes, form), **more)
@@ -307,9 +297,7 @@ def of_dates(node: exp.Expression, left: Part, right: Part, text: str) -> Operan
 
 def shifted(value: Part, by: Span, text: str) -> Operand:
     """A date or time, so much later."""
-    if by.seconds:
-        require_clock(value, text)
-    time = as_time(value, text)
+    time = as_time(value, text, clock=bool(by.seconds))
     if kind_of(time) == "date" and by.seconds:
         raise DuotoneError(f"{text}: only days, weeks, months and years can be added to a date; cast it to a timestamp first")
     return SHIFT.of(text, time, Fraction(by.months), Fraction(by.days), by.seconds)
@@ -328,7 +316,7 @@ def _date_diff(call: Call) -> Parts | Operand | None:
     unit = call.node.args["unit"].name.lower()
     if unit not in APART:
         raise DuotoneError(f"{call.text}: date_diff counts by {', '.join(APART)}")
-    ends = [as_time_with(unit, call.part(end), call.text) for end in ("expression", "this")]
+    ends = [as_time(call.part(end), call.text, clock=unit in OF_A_CLOCK) for end in ("expression", "this")]
     return DAYS_APART.of(call.text, *ends) if unit == "day" else (*ends, unit)
 
 
