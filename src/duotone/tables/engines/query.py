@@ -309,7 +309,10 @@ def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
     counted = cast.group_by([*keys, name, f"{name}own"]).agg(votes=cast.count())
     own = {f"{name}_own": counted.votes.sum(where=counted[f"{name}own"])}
     rivals = counted.filter(~counted[f"{name}own"])
-    window = ibis.window(group_by=keys or None, order_by=ibis.desc("votes"))
+    if not keys:  # quicker than a window over all values
+        some = rivals.order_by(ibis.desc("votes")).limit(reach + 2)
+        return counted.agg(**own).cross_join(some.agg(**{f"{name}_rivals": listed(some.votes)}))
+    window = ibis.window(group_by=keys, order_by=ibis.desc("votes"))
     ranked = rivals.mutate(rank_=ibis.row_number().over(window))
     some = ranked.filter(ranked.rank_ < reach + 2)
     return _joined(counted.agg(by=keys, **own), some.agg(by=keys, **{f"{name}_rivals": listed(some.votes)}), keys)
