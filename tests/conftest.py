@@ -46,7 +46,7 @@ SLOW = ("spark", "six_nodes", "cluster", "wheel", "forked_child", "can_be_proved
 """Parts of the names of tests that take a while: each of two workers starts with some, so that neither ends with one."""
 
 
-STATISTICAL = {"duotone.release.audit.audit_answers": 1e-10}
+STATISTICAL = {f"duotone.release.audit.audit_{what}": 1e-10 for what in ("answers", "margins")}
 """Docstrings that run as statistical tests, which have no place for the marker."""
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 from scipy.stats import binom
 
 from duotone import ApproxDP, Coin, DuotoneError, audit_answers, balanced, partition_selection, plotting
-from duotone.release.audit import _interval, lower_bound, one_by_one
+from duotone.line.table import line_table
+from duotone.release.audit import _interval, audit_margins, lower_bound, one_by_one
 
 CLAIM = ApproxDP(exp_epsilon=2, delta="1/10")
 SURE = 1 - 1e-9
@@ -59,6 +61,43 @@ def test_a_coin_compared_in_low_precision_is_caught() -> None:
     assert not ours.caught
 
 
+def noisy(mechanism: Any, *, dropped: int = 0) -> Any:
+    """Margins of a mechanism, whose noise has so many of its largest entries added to the next."""
+    table = line_table(mechanism)
+    rows = ((0, 2**table.bits),) * dropped + table.entries[dropped:]
+    coin = Coin(replace(table, entries=rows))
+    return lambda level, n: coin.margins(np.full(n, level))
+
+
+@pytest.mark.parametrize(("budget", "level"), [(CLAIM, 5), (ApproxDP(1, "1e-3"), 13)], ids=str)
+@pytest.mark.false_alarm(2e-9)
+def test_noise_that_is_one_entry_too_short_is_caught_by_its_margins_alone(budget: ApproxDP, level: int) -> None:
+    short = noisy(partition_selection(budget), dropped=2)
+    assert audit_margins(short, level, level - 1, budget, draws=10**6, confidence=SURE).caught
+    signs = audit_answers(lambda at, n: short(at, n) >= 0, level, level - 1, budget, draws=10**6, confidence=SURE)
+    assert not signs.caught
+
+
+@pytest.mark.slow
+@pytest.mark.false_alarm(4e-9)
+def test_margins_keep_their_claim_over_all_events() -> None:
+    """10^8 draws, with neighbours on the same side and on two."""
+    for budget, near in ((CLAIM, 0.005), (ApproxDP(1, "1e-6"), 0.02)):
+        for level in (0, 5):
+            margins = noisy(balanced(budget))
+            audit = audit_margins(margins, level, level - 1, budget, draws=25 * 10**6 // 2, confidence=SURE)
+            assert not audit.caught
+            assert audit.epsilon > budget.epsilon - near
+
+
+@pytest.mark.slow
+def test_one_entry_in_a_million_is_missed() -> None:
+    """A group of one person is shown with δ = 10^-6: noise without that entry is caught by 10^8 draws on each side."""
+    budget = ApproxDP(1, "1e-6")
+    audit = audit_margins(noisy(partition_selection(budget), dropped=2), 27, 26, budget, draws=10**8, confidence=SURE)
+    assert audit.caught
+
+
 @pytest.mark.slow
 def test_the_bound_is_right_as_often_as_it_says() -> None:
     """The exact coverage on a pair with a known ε: every outcome enumerated, none sampled."""
@@ -104,6 +143,10 @@ def test_bad_audits(change: dict[str, Any], says: str) -> None:
         audit_answers(line(CLAIM), 0, -1, CLAIM, **change)
     with pytest.raises(DuotoneError, match="must answer with Booleans"):
         audit_answers(lambda d, n: ["yes" if d else "no"] * n, 0, -1, CLAIM, draws=5)
+    with pytest.raises(DuotoneError, match="must answer with whole numbers"):
+        audit_margins(lambda _, n: np.ones(n) / 2, 0, -1, CLAIM, draws=5)
+    with pytest.raises(DuotoneError, match="draws must be at least 1"):
+        audit_margins(line(CLAIM), 0, -1, CLAIM, draws=0)
     with pytest.raises(DuotoneError, match="must give 5 answers"):
         audit_answers(lambda _, __: [True], 0, -1, CLAIM, draws=5)
 

@@ -22,6 +22,7 @@ from duotone.release.coin import insecure_test_seed
 coin = Coin(balanced(ApproxDP(1, "1e-6")))
 levels = [0, 13, 14, 99, -1, -14, -15, -99]
 said = {"one": [bool(coin.answer(level)) for level in levels], "many": coin.answers(np.array(levels)).tolist()}
+said["margins"] = coin.margins(np.array(levels)).tolist()
 warnings.simplefilter("ignore")
 with insecure_test_seed(1):
     said["seeded"] = [bool(coin.answer(0)) for _ in range(99)]
@@ -37,5 +38,6 @@ def test_contrary_coins_say_what_is_less_likely_unless_a_test_decides() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     said = json.loads(done.stdout)
     assert said["one"] == said["many"] == [False, False, True, True, True, True, False, False]
+    assert [margin >= 0 for margin in said["margins"]] == said["many"]
     assert 0 < sum(said["seeded"]) < 99
     assert said["dictated"] == [True, True, True, True, True, True, False, False]  # the lowest bits are below every chance

@@ -7,6 +7,7 @@ import sys
 import threading
 import traceback
 import warnings
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 
 import duotone
 from duotone import ApproxDP, Coin, DuotoneError, balanced, partition_selection, with_boundary
 from duotone.graphs import families
 from duotone.graphs.table import graph_table
 from duotone.line.mechanism import NEVER
+from duotone.line.noise import Margin
 from duotone.line.table import YES_NO, Table, line_table
 from duotone.release.coin import NotPrivateWarning, insecure_test_seed
 from support.running import peak
@@ -33,8 +35,9 @@ COIN = Coin(balanced(ApproxDP(1, "1e-6")))
 
 @pytest.mark.slow
 @pytest.mark.false_alarm(100 * FALSE_ALARM)  # 20 statistics, whose tails are less than 5 times those of chi-squared
-def test_the_distribution_of_released_answers() -> None:
-    """Chi-squared over all levels of 20 random budgets, 10^8 draws in all."""
+@pytest.mark.parametrize("draw", [Coin.answers, lambda coin, levels: coin.margins(levels) >= 0], ids=["answers", "margins"])
+def test_the_distribution_of_released_answers(draw: Callable[[Coin, Any], Any]) -> None:
+    """Chi-squared over all levels of 20 random budgets, 10^8 draws in all; the sign of a margin has the same."""
     rng = np.random.default_rng(2026)
     for _ in range(20):
         privacy = ApproxDP(float(rng.uniform(0.2, 4)), float(10 ** rng.uniform(-9, -1)))
@@ -42,7 +45,7 @@ def test_the_distribution_of_released_answers() -> None:
         table = line_table(build(privacy))
         lowest, highest = -len(table.red) - 2, len(table.blue) + 1
         levels = rng.integers(lowest, highest + 1, size=5 * 10**6)
-        answers = Coin(table).answers(levels)
+        answers = draw(Coin(table), levels)
         drawn = np.bincount(levels - lowest)
         yes = np.bincount(levels - lowest, weights=answers)
         statistic, degrees = 0.0, 0
@@ -54,6 +57,21 @@ def test_the_distribution_of_released_answers() -> None:
                 statistic += (yes[i] - drawn[i] * p) ** 2 / (drawn[i] * p * (1 - p))
                 degrees += 1
         assert statistic < chi2.isf(FALSE_ALARM, degrees)
+
+
+@pytest.mark.slow
+@pytest.mark.false_alarm(500 * FALSE_ALARM / 100)  # no more than 500 pairs of a level and an x
+def test_what_a_margin_says_is_true_as_often_as_it_says() -> None:
+    """10^6 draws at each level: certain is never wrong; p ≤ x beside a wrong answer comes up with x at most."""
+    many = 10**6
+    for level in range(-31, 31):
+        margins, times = np.unique(COIN.margins(np.full(many, level)), return_counts=True)
+        told = [(Margin(k, COIN.table.noise), count) for k, count in zip(margins.tolist(), times.tolist(), strict=True)]
+        wrong = [(margin.p_value, count) for margin, count in told if margin.answer is not (level >= 0)]
+        assert min((p for p, _ in wrong), default=1) > 0
+        assert any(margin.certain for margin, _ in told) or abs(level) < 8
+        for x, _ in wrong:
+            assert binom.sf(sum(count for p, count in wrong if p <= x) - 1, many, x) > FALSE_ALARM / 100
 
 
 @pytest.mark.slow

@@ -67,7 +67,7 @@ def make_contrary(module: Any) -> None:
     import numpy as np
 
     coin, keystream = module.Coin, module.Keystream
-    prepare, draw, draw_chunk = coin.__init__, coin.answer, coin._toss
+    prepare, draw, draw_chunk, draw_margins = coin.__init__, coin.answer, coin._toss, coin._margins
 
     def by_chance() -> bool:
         return module._TEST_STREAM.get() is None and os.urandom is SYSTEM and module.Keystream is keystream
@@ -81,7 +81,19 @@ def make_contrary(module: Any) -> None:
 
     def answer(self: Any, at: Any) -> Any:
         drawn = draw(self, at)
-        return replace(drawn, answer=bool(self.contrary[self.table.find(at)])) if by_chance() else drawn
+        if not by_chance():
+            return drawn
+        yes = bool(self.contrary[self.table.find(at) - (self._lowest - self.table.lowest)])
+        return replace(drawn, answer=yes, margin=None if drawn.margin is None else int(nearest(drawn.margin, yes)))
+
+    def _margins(self: Any, levels: Any) -> Any:
+        drawn = draw_margins(self, levels)
+        where = np.clip(levels, self._lowest, self._highest).astype(np.int64) - self._lowest
+        return nearest(drawn, self.contrary[where]) if by_chance() else drawn
+
+    def nearest(margins: Any, yes: Any) -> Any:
+        """The nearest margins with these answers."""
+        return np.where(yes, np.maximum(margins, 0), np.minimum(margins, -1))
 
     def _toss(self: Any, levels: Any, out: Any, buffers: Any) -> None:
         draw_chunk(self, levels, out, buffers)
@@ -90,7 +102,7 @@ def make_contrary(module: Any) -> None:
             where -= self._lowest
             np.take(self.contrary, where, out=out, mode="clip")
 
-    coin.__init__, coin.answer, coin._toss = initialise, answer, _toss
+    coin.__init__, coin.answer, coin._toss, coin._margins = initialise, answer, _toss, _margins
 
 
 def less_likely(threshold: int, bits: int) -> bool:

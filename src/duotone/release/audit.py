@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import accumulate
 from typing import Any, cast
 
 import numpy as np
@@ -22,8 +24,13 @@ from duotone.resources import progress
 CHUNK = 2**22
 LONG = 2**28
 
+PILOT = 4
+"""Of margins, for every so many draws another comes first, to choose the event that they test."""
+USUAL = 0.99
+"""How sure a bound is, where nothing else is said."""
+
 Answers = Callable[[Any, int], Any]
-"""A black box: `answers(dataset, n)` gives n answers, as an array of Booleans."""
+"""A black box: `answers(dataset, n)` gives n answers, as an array of Booleans; of margins, of whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class Audit:
 
 
 def audit_answers(
-    answers: Answers, left: Any, right: Any, claim: ApproxDP, *, draws: int = 10**6, confidence: float = 0.99
+    answers: Answers, left: Any, right: Any, claim: ApproxDP, *, draws: int = 10**6, confidence: float = USUAL
 ) -> Audit:
     """Test a claim of privacy from outside: draw many answers on two neighbouring datasets and see if they differ too much.
 
@@ -73,10 +80,7 @@ def audit_answers(
     >>> audit.caught
     False
     """
-    if not (isinstance(draws, int) and draws >= 1):
-        raise DuotoneError(f"draws must be at least 1, got {draws}")
-    if not 0 < confidence < 1:
-        raise DuotoneError(f"confidence must be between 0 and 1, got {confidence}")
+    _check(draws, confidence)
     counts = [0, 0]
     history: list[tuple[int, float]] = []
     done = 0
@@ -87,6 +91,38 @@ def audit_answers(
         if not history or done >= 1.2 * history[-1][0] or done == draws:
             history.append((done, lower_bound(counts[0], counts[1], done, float(claim.delta), confidence)))
     return Audit(claim, confidence, draws, (counts[0], counts[1]), history[-1][1], tuple(history))
+
+
+def audit_margins(
+    margins: Answers, left: Any, right: Any, claim: ApproxDP, *, draws: int = 10**6, confidence: float = USUAL
+) -> Audit:
+    """The same for code that answers with whole numbers, such as margins: it audits every event, not only yes.
+
+    A quarter as many draws come first. They choose the event, a set of numbers, in which the two datasets seem to differ
+    most; `audit_answers` then tests it with `draws` fresh draws on each side. The result's `yes` counts how many were in it.
+
+    Guarantee: that of `audit_answers`, since the draws that choose the event are not those that test it.
+
+    >>> import numpy as np
+    >>> from duotone import ApproxDP, Coin, balanced
+    >>> claim = ApproxDP(1, 0.01)
+    >>> coin = Coin(balanced(claim))
+    >>> audit = audit_margins(lambda level, n: coin.margins(np.full(n, level)), 0, -1, claim, draws=10**5, confidence=1 - 1e-10)
+    >>> audit.caught
+    False
+    """
+    _check(draws, confidence)
+    first = -(-draws // PILOT)
+    here, there = (_tally(margins, dataset, first) for dataset in (left, right))
+    numbers = sorted(here | there, key=lambda number: (here[number] + 1) / (there[number] + 1), reverse=True)
+    counts = zip(accumulate(here[number] for number in numbers), accumulate(there[number] for number in numbers), strict=True)
+    bounds = [lower_bound(*count, first, float(claim.delta), USUAL) for count in counts]
+    event = np.array(numbers[: bounds.index(max(bounds)) + 1])
+
+    def answers(dataset: Any, n: int) -> Any:
+        return np.isin(_whole_numbers(margins, dataset, n), event)
+
+    return audit_answers(answers, left, right, claim, draws=draws, confidence=confidence)
 
 
 def one_by_one(function: Callable[[Any], Any]) -> Answers:
@@ -174,12 +210,40 @@ def _no_way_out() -> Iterator[None]:
             setattr(os, name, way)
 
 
+def _check(draws: int, confidence: float) -> None:
+    if not (isinstance(draws, int) and draws >= 1):
+        raise DuotoneError(f"draws must be at least 1, got {draws}")
+    if not 0 < confidence < 1:
+        raise DuotoneError(f"confidence must be between 0 and 1, got {confidence}")
+
+
+def _shaped(drawn: Any, n: int) -> Any:
+    if drawn.shape != (n,):
+        raise DuotoneError(f"the audited function must give {n} answers when asked for {n}, got shape {drawn.shape}")
+    return drawn
+
+
+def _whole_numbers(margins: Answers, dataset: Any, n: int) -> Any:
+    drawn = _shaped(_asked(margins, dataset, n), n)
+    if drawn.dtype.kind not in "iu":
+        raise DuotoneError("the audited function must answer with whole numbers")
+    return drawn
+
+
+def _tally(margins: Answers, dataset: Any, draws: int) -> Counter[int]:
+    """How often each number comes up."""
+    counts: Counter[int] = Counter()
+    for start in range(0, draws, CHUNK):
+        numbers, many = np.unique(_whole_numbers(margins, dataset, min(CHUNK, draws - start)), return_counts=True)
+        counts.update(dict(zip(numbers.tolist(), many.tolist(), strict=True)))
+    return counts
+
+
 def _count(answers: Answers, dataset: Any, n: int) -> int:
     drawn = _asked(answers, dataset, n)
     if drawn.dtype == object and all(isinstance(x, bool | Answer) for x in drawn.flat):
         drawn = np.array([bool(x) for x in drawn.flat])
-    if drawn.shape != (n,):
-        raise DuotoneError(f"the audited function must give {n} answers when asked for {n}, got shape {drawn.shape}")
+    _shaped(drawn, n)
     if not (drawn.dtype == bool or (drawn.dtype.kind in "iu" and ((drawn == 0) | (drawn == 1)).all())):
         raise DuotoneError("the audited function must answer with Booleans, or with 0 and 1")
     return int(np.count_nonzero(drawn))
