@@ -315,9 +315,9 @@ def _answer(charge: ChargeRecord) -> str:
     match charge.answer:
         case bool():
             return "yes" if charge.answer else "no"
-        case {"answers": [[[], bool() | int() | str()]]}:
+        case {"answers": [[[], bool() | int() | str() | dict()]]}:
             return printable(charge.told[0][1]) + ("" if charge.answer.get("private", True) else " (NOT PRIVATE: test seed)")
-        case {"answers": [[[_, *_], bool() | int() | str()], *_]}:
+        case {"answers": [[[_, *_], bool() | int() | str() | dict()], *_]}:
             lines = [f"{printable(', '.join(map(str, key)))}: {printable(said)}" for key, said in charge.told[:MOST_SHOWN]]
             more = len(charge.told) - MOST_SHOWN
             return "\n".join([*lines, *([f"and {more} more: see --json"] if more > 0 else [])])

@@ -67,6 +67,7 @@ class RemoteAnswers(Released, _Said):
 
     answers: Mapping[Key, bool | Outcome]
     margins: Mapping[Key, Margin]
+    estimates: Mapping[Key, int]
     labels: tuple[str, ...]
     """Labels of the group columns."""
     grouped: bool
@@ -94,7 +95,7 @@ class RemoteAnswers(Released, _Said):
     @property
     def how_sure(self) -> str:
         """How sure the answer is, in words; empty of groups, and where nothing is known."""
-        return how_sure(self.document, self.document["people"]) if "margin" in self.document else ""
+        return how_sure(self.document, self.document["unit"]) if "margin" in self.document else ""
 
     def _repr_html_(self) -> str:
         sure_of = {key: brief(margin.numbers()) for key, margin in self.margins.items()}
@@ -248,7 +249,8 @@ def read_reply(document: Document, dataset: str, fetch: Callable[[str, int], Doc
         told = document.get("margins", [document] if "margin" in document else [])
         noise = line_table(mechanism_of(document)).noise if told else None
         margins = {key: Margin(int(own["margin"]), noise) for key, own in zip(answers, told, strict=False) if noise is not None}
-        return RemoteAnswers(dataset, document, answers, margins, labels, "answer" not in document, fetch)
+        estimates = {key: int(own["estimate"]) for key, own in zip(answers, told, strict=False) if "estimate" in own}
+        return RemoteAnswers(dataset, document, answers, margins, estimates, labels, "answer" not in document, fetch)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ServiceError("the service sent an answer that this version cannot read: are both up to date?") from None
 

@@ -8,11 +8,11 @@ from (0, 0) to (1, 1), and the least pair above many curves is the hull of all t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -73,9 +73,11 @@ class DominatingPair:
 
 @lru_cache(maxsize=256)
 def pair_of(*tables: Table) -> DominatingPair:
-    """The least pair above the hockey-stick curves of every edge of these mechanisms, in both directions.
+    """The least pair above the hockey-stick curves of every edge of these mechanisms, in both directions: of margins, whose
+    signs are the answers.
 
-    An edge is two levels next to each other; two neighbours of equal level reveal nothing.
+    An edge is two levels next to each other; two neighbours of equal level reveal nothing. The best tests of a margin are
+    whether it is at least so much, and so the answers of all levels; but for what rounding does, which is looked at, too.
 
     Guarantee: for every edge, both directions and every α, `delta(α)` is at least theirs; no pair is smaller.
 
@@ -87,11 +89,21 @@ def pair_of(*tables: Table) -> DominatingPair:
     """
     points: list[Vertex] = []
     for table in tables:
-        levels = range(-len(table.red) - 1, len(table.blue) + 1)
-        yes = [Fraction(table.yes(level), 2**table.bits) for level in levels]
+        yes = [Fraction(row[0], 2**table.bits) for row in table.entries]
         for low, high in pairwise(yes):
             points += [(low, high), (1 - high, 1 - low)]
+        if table.noise.bounded:
+            weights = [high - low for low, high in pairwise(yes)]
+            points += [*_best_tests([*weights, Fraction(0)], [Fraction(0), *weights])]
+            points += [*_best_tests([Fraction(0), *weights], [*weights, Fraction(0)])]
     return _hull(points)
+
+
+def _best_tests(p: Sequence[Fraction], q: Sequence[Fraction]) -> Iterator[Vertex]:
+    """The corners (Q, P) of the sets of outcomes that are likeliest under P, compared with Q."""
+    order = sorted(zip(p, q, strict=True), key=lambda one: (one[1] > 0, -one[0] / one[1] if one[1] else 0))
+    sums = accumulate(order, lambda so_far, one: (so_far[0] + one[0], so_far[1] + one[1]))
+    return ((below, above) for above, below in sums)
 
 
 @lru_cache(maxsize=256)

@@ -88,7 +88,7 @@ on, always certain from 29
         """What `wrong` is, by what: one mistake where both are alike, or where only one is ever made."""
         match self.table.boundary:
             case "balanced":
-                mistakes = ("Pr[wrong]",)
+                mistakes: tuple[str, ...] = ("Pr[wrong]",)
             case "selection":
                 return "people in the group", "Pr[not shown]"
             case _:
@@ -157,7 +157,7 @@ on, always certain from 29
         """All of it in one line; None where a mistake is next to impossible."""
         if not self.margins:
             return None
-        by, *names = self.head
+        by, *names = self.head[: 1 + len(self.wrong(1))]
         shown = ", ".join(f"{m}: {' and '.join(f'{error:.3g}' for error in self.wrong(m))}" for m in self.margins)
         return f"{' and '.join(names)} by {by}: {shown}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +26,28 @@ def word(answer: bool | Outcome) -> str:
     return str(answer) if isinstance(answer, Outcome) else "yes" if answer else "no"
 
 
+@dataclass(frozen=True)
+class CountLimit:
+    """A count of people against a limit: at least `at` of them for a yes, or, where it is not `above`, at most.
+
+    A noisy count tells the margin of every limit, so that all limits on one count are one question.
+
+    >>> CountLimit(100, above=True).margin(103), CountLimit(100, above=False).margin(103)
+    (3, -3)
+    """
+
+    at: int
+    above: bool
+
+    def margin(self, count: int) -> int:
+        """How far a noisy count is from making the answer a no."""
+        return count - self.at if self.above else self.at - count
+
+    def count(self, margin: int) -> int:
+        """The noisy count that has this margin."""
+        return self.at + margin if self.above else self.at - margin
+
+
 @lru_cache(maxsize=32)
 def _noise(privacy: ApproxDP, boundary: Boundary) -> Noise:
     return line_table(on_line(privacy, boundary)).noise
@@ -37,6 +60,8 @@ def told_word(recorded: Any, privacy: ApproxDP, boundary: Boundary) -> str:
     >>> told_word(40, *usual), told_word(-6, *usual), told_word(True, *usual)
     ('yes, certain', 'no, p = 0.0019', 'yes')
     """
+    if isinstance(recorded, dict):
+        return f"a count of about {recorded.get('count')}"
     if type(recorded) is not int:
         return word(recorded) if isinstance(recorded, bool) else str(recorded)
     return f"{word(recorded >= 0)}, {brief(Margin(recorded, _noise(privacy, boundary)).numbers())}"
@@ -48,6 +73,8 @@ class Released(Sure):
 
     answers: Mapping[Key, bool | Outcome]
     margins: Mapping[Key, Margin]
+    estimates: Mapping[Key, int]
+    """Of one count of people: how many there seem to be."""
     labels: tuple[str, ...]
     grouped: bool
 
@@ -66,6 +93,15 @@ class Released(Sure):
         if () not in self.margins:
             raise DuotoneError("this answer has no margin: it may be too close to call, or was recorded as yes or no alone")
         return self.margins[()]
+
+    @property
+    def estimate(self) -> int:
+        """Of one count of people: how many there seem to be; usually this is off by no more than `sure.noise.give_or_take`."""
+        if self.grouped:
+            raise DuotoneError("a grouped question has many counts: look at .estimates")
+        if () not in self.estimates:
+            raise DuotoneError("only one count of people that is compared with a limit has an estimate")
+        return self.estimates[()]
 
     @property
     def margin(self) -> int:

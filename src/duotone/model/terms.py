@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import bisect
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,10 +22,14 @@ from duotone.line.noise import Margin
 from duotone.line.table import Outcome, Table, line_table, reach
 from duotone.line.three_way import ThreeWay, three_way_table
 from duotone.model.accuracy import Accuracy, Clearness
+from duotone.model.answer import CountLimit
 from duotone.model.cost import Charge, CloseCallCharge
 from duotone.model.notice import Notice, budget_notes
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
+
+SMALLEST = Fraction(1, 2**128)
+"""With a δ below that, levels of counts are clipped like others."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,14 @@ class DefiniteTerms:
     parts: int = 1
     boundary: Boundary = "balanced"
     selects: bool = False
+    count: CountLimit | None = None
+    """Of one count of people against a limit: what it is compared with; the ledger then records the noisy count."""
+
+    def about(self, count: CountLimit | None) -> DefiniteTerms:
+        """The same terms of one count against a limit, where these can be: its margin is known however far it is, and both
+        mistakes are alike."""
+        alike = self.boundary == "balanced" and not self.selects and self.share.delta >= SMALLEST
+        return replace(self, count=count) if count is not None and alike else self
 
     def __str__(self) -> str:
         return str(self.privacy)
@@ -85,7 +98,8 @@ class DefiniteTerms:
     @cached_property
     def table(self) -> Table:
         """The probabilities of one answer, built where they are first needed."""
-        return line_table(self.mechanism)
+        table = line_table(self.mechanism)
+        return table if self.count is None else table.unclipped()
 
     @cached_property
     def reach(self) -> int:
@@ -118,7 +132,12 @@ class DefiniteTerms:
         """An answer as a ledger recorded it: a margin, or yes or no alone."""
         if isinstance(recorded, bool):
             return recorded, None
-        return recorded >= 0, Margin(recorded, self.table.noise)
+        margin = recorded if self.count is None else self.count.margin(recorded["count"])
+        return margin >= 0, Margin(margin, self.table.noise)
+
+    def recorded(self, margins: Iterable[int]) -> list[Any]:
+        """Margins as a ledger records them: of a count, what it seems to be."""
+        return [margin if self.count is None else {"count": self.count.count(margin)} for margin in margins]
 
 
 @dataclass(frozen=True)
@@ -128,6 +147,12 @@ class ThreeWayTerms:
 
     three_way: ThreeWay
     groups: int = 1
+    count: None = None
+    """No margin is known, of counts neither."""
+
+    def about(self, _: CountLimit | None) -> ThreeWayTerms:
+        """The same: a count is asked as anything else."""
+        return self
 
     def __str__(self) -> str:
         return str(self.three_way)

@@ -58,6 +58,17 @@ class Answers(Released):
         return bool(self.facts.by)
 
     @property
+    def estimates(self) -> Mapping[Key, int]:  # type: ignore[override]
+        """Of one count of people: how many there seem to be, by group."""
+        count = self.facts.terms.count
+        return {} if count is None else {key: count.count(margin.value) for key, margin in self.margins.items()}
+
+    def numbers(self, key: Key) -> dict[str, Any]:
+        """How sure an answer is, and the count that it is about."""
+        margin = self.margins[key].numbers()
+        return {**margin, "estimate": self.estimates[key]} if key in self.estimates else margin
+
+    @property
     def accuracy(self) -> Accuracy | Clearness:
         """How often each answer is wrong, or too close to call, by how many people would flip it."""
         return self.facts.accuracy
@@ -72,7 +83,7 @@ class Answers(Released):
     def how_sure(self) -> str:
         """How sure the answer is, in words; of groups, how many are certain; empty where nothing is known."""
         if not self.facts.by:
-            return sure.how_sure(self.margins[()].numbers(), self.facts.people) if self.margins else ""
+            return sure.how_sure(self.numbers(()), self.facts.unit) if self.margins else ""
         certain = sum(margin.certain for margin in self.margins.values())
         return f"{certain} of {len(self.margins)} certain" if self.margins else ""
 
@@ -81,13 +92,13 @@ class Answers(Released):
         """Each answer as a word and, where it has a margin, how sure it is."""
         if not self.facts.by:
             return {key: (said, self.how_sure) if self.margins else (said,) for key, said in self.words.items()}
-        sure_of = {key: (sure.brief(margin.numbers()),) for key, margin in self.margins.items()}
+        sure_of = {key: (sure.brief(self.numbers(key)),) for key in self.margins}
         return {key: (said, *sure_of.get(key, ())) for key, said in self.words.items()}
 
     @property
     def meaning(self) -> str:
         """What the p-value says, in words; empty where there is none, or the answer is certain."""
-        return sure.meaning(self.sure.numbers(), word(self.answer)) if self.margins and not self.facts.by else ""
+        return sure.meaning(self.numbers(()), word(self.answer)) if self.margins and not self.facts.by else ""
 
     @property
     def _price(self) -> str:
@@ -141,10 +152,10 @@ class Answers(Released):
 
         >>> import pyarrow as pa
         >>> from duotone import ask
-        >>> stays = pa.table({"patient": range(60), "days": [3, 9] * 30})
+        >>> stays = pa.table({"patient": range(200), "days": [3, 9] * 100})
         >>> about = {"unit": "patient", "per_unit": "avg", "bounds": {"days": (0, 30)}}
         >>> longer = ask(stays, "avg(days) > 5", epsilon=1, delta=1e-6, **about)
-        >>> print(longer.quote().replace("; ", ";\\n").replace("), with", "),\\nwith"))  # doctest: +ELLIPSIS
+        >>> print(longer.quote().replace("; ", ";\\n").replace("), with d", "),\\nwith d"))  # doctest: +ELLIPSIS
         In the table, “avg(days) > 5” was answered yes, certain (at least ... patients would have to be different to change it),
         with differential privacy, ε = 1, δ = 1e-06 per patient under addition or removal;
         a person is a patient (rows without one do not count), with the avg of its rows;
@@ -171,7 +182,7 @@ class Answers(Released):
         """Each answer as a report has it."""
         if not self.facts.by and self.margins:
             said = word(self.answer)
-            return {(): (said, sure.in_report(self.sure.numbers(), said, self.facts.people))}
+            return {(): (said, sure.in_report(self.numbers(()), said, self.facts.unit))}
         return {key: (said, *(f"({how_sure})" for how_sure in rest)) for key, (said, *rest) in self.told.items()}
 
     @property
@@ -199,10 +210,10 @@ class Answers(Released):
         if self.receipt is not None:
             document["ledger"] = self.receipt.document()
         if not facts.by:
-            numbers = {**self.sure.numbers(), "people": facts.people} if self.margins else {}
+            numbers = {**self.numbers(()), "unit": facts.unit} if self.margins else {}
             return {"answer": word(self.answer), **numbers, "private": self.private, **document}
         rows = [dict(zip((*facts.labels, "answer"), (*key, said), strict=True)) for key, said in self.words.items()]
         unanswered = {"unanswered": [dict(zip(facts.labels, key, strict=True)) for key in self.unanswered]}
         if isinstance(facts.terms, DefiniteTerms):
-            unanswered = {"margins": [margin.numbers() for margin in self.margins.values()]} if self.margins else {}
+            unanswered = {"margins": [self.numbers(key) for key in self.margins]} if self.margins else {}
         return {"answers": rows, **unanswered, "private": self.private, **document}

@@ -6,6 +6,7 @@ one: where rows are averaged, such columns are put on a finer grid.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,6 +17,7 @@ import ibis
 import numpy as np
 
 from duotone.errors import DuotoneError
+from duotone.model.answer import CountLimit
 from duotone.model.bounds import FLOAT_STEPS, SQUARED_STEPS, Bounds
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice
@@ -186,6 +188,8 @@ class Compiled:
     """What was declared, but for bounds and `max_rows` that this question makes no use of."""
     notes: tuple[Notice, ...] = ()
     """What whoever asks should know about the question."""
+    count: CountLimit | None = None
+    """Of one count of people against a limit: its level is how far the count is from the limit, however far that is."""
 
     def levels(self, results: Sequence[Results], people: Array) -> Array:
         """The question's level in every group, from what came back for each comparison."""
@@ -228,7 +232,17 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reach: int, sourc
     exact = anything and _exact(tree, iter(comparisons), one)
     counted = declared.max_rows is not None and any(adds_rows(atom, declared) for atom in _atoms(tree))
     notes = _notes(asked, declared, comparisons)
-    return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, compiled), notes)
+    count = None if asked.counted is None or declared.replaced else _count_limit(tree, one)
+    return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, compiled), notes, count)
+
+
+def _count_limit(tree: Tree, one: bool) -> CountLimit | None:
+    """What one count is compared with, where each person counts for one at most; None of any other question."""
+    match tree:
+        case LinearThreshold(terms=(Term(weight=1 | -1 as weight, value=None),), present=None) if tree.people or one:
+            least = math.floor(tree.limit) + 1 if tree.strict else math.ceil(tree.limit)
+            return CountLimit(least, above=True) if weight == 1 else CountLimit(-least, above=False)
+    return None
 
 
 def without_per_unit(asked: ParsedQuestion, declared: Dataset, note: Note) -> Dataset:

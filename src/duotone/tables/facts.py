@@ -16,7 +16,6 @@ from duotone.tables.compile_question import Compiled
 from duotone.tables.engines.source import Source, vouched_for
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.syntax import one_line
-from duotone.words.answers import several
 from duotone.words.sentences import Audience, sentence
 
 
@@ -39,8 +38,8 @@ class Facts:
     """Whether levels are exact distances, or safe bounds."""
     person: str
     """Who counts as a person, in words."""
-    people: str
-    """Several of them, in a word."""
+    unit: str
+    """What one of them is called."""
     protected: str
     """Whom the budget protects, and under which relation, for a report."""
     clipped: str
@@ -137,7 +136,7 @@ def facts_of(
         terms=terms,
         basis="exact distance" if compiled is None or compiled.exact else "safe bound",
         person=_person(source, asked, declared, limited),
-        people=several(declared.person or "row"),
+        unit=declared.person or "row",
         protected=f"per {declared.person or 'row'} under {'replacement' if declared.replaced else 'addition or removal'}",
         clipped=_clipped(compiled, declared, limited),
         grids=_grids(compiled),

@@ -17,6 +17,7 @@ from duotone.html import table
 from duotone.interrupts import uninterrupted
 from duotone.ledger.close_calls import CloseCalls
 from duotone.ledger.ledger import Ledger, opened_ledger
+from duotone.line.noise import FURTHEST
 from duotone.line.table import Outcome
 from duotone.model.accuracy import Accuracy, Clearness
 from duotone.model.cost import Cost, Quote, Receipt, Shortfall
@@ -159,6 +160,8 @@ removal;
     def normal(self) -> str:
         """The question with everything declared that can change its answer, in a form in which the same looks the same."""
         text = f"GROUPS BY {json.dumps(self.by)}" if self.asked is None else self.asked.normal
+        if self.asked is not None and self.terms.count is not None:
+            text = self.asked.counted or text  # whatever the limit
         declared = self.declared if self.compiled is None else self.compiled.declared
         return normal_form(text, declared, self.most, self.listed, self.source.stated)
 
@@ -282,9 +285,10 @@ removal;
             if terms.selection is not None:
                 shown = Coin(terms.selection).answers(people - 1, bar=False)
                 keys, levels = at(keys, np.flatnonzero(shown)), levels[shown]
-            drawn = coin.margins(levels, bar=False) if self.asked is not None else np.ones(len(levels), dtype=bool)
             places = order(keys)
-            return _recorded(at(keys, places), drawn[places].tolist(), coin.private)
+            keys, levels = at(keys, places), levels[places]
+            drawn = [True] * len(levels) if self.asked is None else terms.recorded(coin.margins(levels, bar=False).tolist())
+            return _recorded(keys, drawn, coin.private)
         finally:
             keys = people = levels = None  # no traceback may show them
 
@@ -348,7 +352,7 @@ removal;
         """The groups that are asked about, how many people each has, and the levels that answers are then drawn from, no
         further than the mechanism tells them apart. What this returns is NOT private."""
         keys, people, (levels,) = levels_of_all([self])
-        reach = self.terms.reach
+        reach = self.terms.reach if self.terms.count is None else FURTHEST
         return keys, people, np.clip(levels, -reach - 1, reach).astype(np.int64)
 
 

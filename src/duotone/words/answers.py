@@ -8,18 +8,23 @@ from math import ceil
 from typing import Any
 
 
-def how_sure(numbers: Mapping[str, Any], people: str = "people") -> str:
-    """How sure an answer is, after the answer itself; `people` is whom it is about.
+def how_sure(numbers: Mapping[str, Any], unit: str = "person") -> str:
+    """How sure an answer is, after the answer itself; `unit` is one of those whom it is about.
 
-    >>> how_sure({"certain": True, "at_least": {"1": 15}}, "patients")
+    >>> how_sure({"certain": True, "at_least": {"1": 15}}, "patient")
     'certain: at least 15 patients would have to be different'
-    >>> how_sure({"certain": False, "p_value": 0.00182, "distance": 6, "give_or_take": 3}, "patients")
+    >>> how_sure({"certain": False, "p_value": 0.00182, "distance": 6, "give_or_take": 3}, "patient")
     'p = 0.0019: about 6 patients from flipping, give or take 3'
+    >>> how_sure({"certain": True, "at_least": {"1": 89}, "estimate": 203, "give_or_take": 3}, "patient")
+    'certain: there are about 203 patients, give or take 3'
     """
-    if numbers["certain"]:
-        return f"certain: at least {numbers['at_least']['1']} {people} would have to be different"
-    off = numbers["give_or_take"]
-    return f"p = {rounded_up(numbers['p_value'])}: about {numbers['distance']} {people} from flipping, give or take {off}"
+    if "estimate" in numbers:
+        seems = f"there are about {many(max(numbers['estimate'], 0), unit)}"
+    elif numbers["certain"]:
+        return f"certain: at least {many(numbers['at_least']['1'], unit)} would have to be different"
+    else:
+        seems = f"about {many(numbers['distance'], unit)} from flipping"
+    return f"{brief(numbers)}: {seems}, give or take {numbers['give_or_take']}"
 
 
 def brief(numbers: Mapping[str, Any]) -> str:
@@ -31,14 +36,14 @@ def brief(numbers: Mapping[str, Any]) -> str:
     return "certain" if numbers["certain"] else f"p = {rounded_up(numbers['p_value'])}"
 
 
-def in_report(numbers: Mapping[str, Any], answer: str, people: str = "people") -> str:
+def in_report(numbers: Mapping[str, Any], answer: str, unit: str = "person") -> str:
     """The same in a sentence, after the answer.
 
-    >>> in_report({"certain": True, "at_least": {"1": 15}}, "yes", "patients")
+    >>> in_report({"certain": True, "at_least": {"1": 15}}, "yes", "patient")
     'certain (at least 15 patients would have to be different to change it)'
     """
     if numbers["certain"]:
-        return f"certain (at least {numbers['at_least']['1']} {people} would have to be different to change it)"
+        return f"certain (at least {many(numbers['at_least']['1'], unit)} would have to be different to change it)"
     return f"{brief(numbers)} ({meaning(numbers, answer)})"
 
 
@@ -68,10 +73,11 @@ def rounded_up(probability: float) -> str:
     return f"{float(Context(prec=2, rounding=ROUND_CEILING).plus(Decimal(repr(probability)))):g}"
 
 
-def several(one: str) -> str:
-    """A unit's name for many.
+def many(number: int, unit: str) -> str:
+    """So many of a unit.
 
-    >>> several("patient"), several("news")
-    ('patients', 'news')
+    >>> many(1, "patient"), many(5, "patient"), many(2, "person"), many(3, "news")
+    ('1 patient', '5 patients', '2 people', '3 news')
     """
-    return one if one.endswith("s") else f"{one}s"
+    plural = "people" if unit == "person" else unit if unit.endswith("s") else f"{unit}s"
+    return f"{number:,} {unit if number == 1 else plural}"

@@ -351,6 +351,13 @@ class ParsedQuestion:
     """What the question calls that which it is grouped by: its alias, where it has one."""
     notes: tuple[Notice, ...] = field(default=(), compare=False)
     """What whoever asks should know about how the question was read."""
+    count: tuple[str, str] | None = field(default=None, compare=False)
+    """Of one count against a number: how the normal form begins, and how it would without the number."""
+
+    @property
+    def counted(self) -> str | None:
+        """The normal form of one count without the number that it is compared with; None of any other question."""
+        return None if self.count is None else self.count[1] + self.normal.removeprefix(self.count[0])
 
     def followed_by(self, text: str) -> ParsedQuestion:
         """The same with more in its normal form."""

@@ -50,7 +50,7 @@ from duotone.tables.sql.read_tables import (
     refuse_bare,
     selects_unit,
 )
-from duotone.tables.sql.syntax import normal_text, parse, without_comments
+from duotone.tables.sql.syntax import count_alone, normal_text, parse, without_comments
 
 NO_TABLES: Mapping[str, Columns] = {}
 DEEPEST = 100
@@ -165,7 +165,9 @@ def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: S
         node.comments = None
     normal = normal_text(select)
     by, made = tuple(key.column for key in keys), tuple(key for key in keys if key.made is not None)
-    return ParsedQuestion(tree, by, rows, normal, keys=made, equalities=tuple(reader.equalities), notes=notes, labels=labels)
+    equalities, count = tuple(reader.equalities), count_alone(normal)
+    head = None if count is None else (normal, count)
+    return ParsedQuestion(tree, by, rows, normal, keys=made, equalities=equalities, notes=notes, labels=labels, count=head)
 
 
 def _refuse_nobody(asked: ParsedQuestion, unit: str | None) -> None:

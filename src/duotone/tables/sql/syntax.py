@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 import sqlglot
 from sqlglot import Token, TokenType, exp
@@ -222,6 +223,30 @@ SIDES = (
 
 LONGEST_NUMBER = 40
 """The characters of a number that is written out; one that is longer stays as it is."""
+
+
+def count_alone(normal: str) -> str | None:
+    """The normal form of a question in which one count is compared with a number, without the comparison; None of any other.
+
+    >>> count_alone("SELECT region, NOT COUNT(*) FILTER(WHERE x > 2) >= 5 GROUP BY region")
+    'SELECT region, COUNT(*) FILTER(WHERE x > 2) GROUP BY region'
+    >>> count_alone("SELECT COUNT(*) BETWEEN 5 AND 9"), count_alone("SELECT COUNT(*) > COUNT(x)")
+    (None, None)
+    """
+    select: Any = sqlglot.parse_one(normal, dialect="duckdb")
+    asked = [part for part in select.expressions if part.find(exp.Count)]
+    if len(asked) != 1:
+        return None
+    compared = asked[0].unalias()
+    while isinstance(compared, exp.Not | exp.Paren):
+        compared = compared.this
+    if not (isinstance(compared, exp.GT | exp.GTE | exp.LT | exp.LTE) and isinstance(compared.expression, exp.Literal)):
+        return None
+    count = compared.this.this if isinstance(compared.this, exp.Filter) else compared.this
+    if not isinstance(count, exp.Count) or compared.expression.is_string:
+        return None
+    asked[0].replace(compared.this)
+    return _text(select)
 
 
 def normal_text(select: exp.Select, *, of_people: bool = False) -> str:

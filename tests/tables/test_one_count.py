@@ -1,0 +1,137 @@
+"""All limits on one count of people are one question: the ledger keeps the noisy count, which answers every limit."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare
+from duotone.line.table import line_table
+from duotone.tables.answers import Answers
+from duotone.tables.sql.syntax import count_alone
+
+USUAL = ApproxDP(1, "1e-6")
+VISITS = pa.table({"person": range(300), "town": ["a", "b", "b"] * 100, "age": [20, 70, None] * 100})
+
+
+def free(reply: Answers) -> bool:
+    """Whether it was answered from the record."""
+    assert reply.receipt is not None
+    return reply.receipt.free
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Any:
+    with open_ledger(tmp_path / "budget.ledger") as opened:
+        opened.register("visits", ApproxDP(20, "1e-3"), version="1", unit="row", neighbours="add-remove")
+        yield opened
+
+
+def test_further_limits_are_free_and_follow_from_the_first_count(ledger: Any) -> None:
+    first = ask(VISITS, "count(*) > 100", USUAL, ledger=ledger, dataset="visits")
+    assert not free(first)
+    noisy = first.estimate
+    assert abs(noisy - 300) <= 14
+    for limit in range(noisy - 20, noisy + 20):
+        for text, truth in (
+            (f"count(*) > {limit}", noisy > limit),
+            (f"count(*) >= {limit}", noisy >= limit),
+            (f"{limit} > count(*)", noisy < limit),
+            (f"count(*) <= {limit}", noisy <= limit),
+            (f"not count(*) <= {limit}", noisy > limit),
+        ):
+            again = ask(VISITS, text, USUAL, ledger=ledger, dataset="visits")
+            assert free(again), text
+            assert again.answer is truth, text
+            assert again.estimate == noisy
+    assert ledger.statement("visits").state.charges == 1
+    assert ledger.statement("visits").charges[0].told == (([], f"a count of about {noisy}"),)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "count(*) filter (where town = 'a') > 100",
+        "count(age) > 100",
+        "select count(*) > 100 from visits where age > 30",
+        "count(*) = 300",
+        "count(*) between 5 and 500",
+        "2 * count(*) > 200",
+        "count(*) > count(age)",
+    ],
+)
+def test_other_counts_are_other_questions(ledger: Any, other: str) -> None:
+    ask(VISITS, "count(*) > 100", USUAL, ledger=ledger, dataset="visits")
+    assert not free(ask(VISITS, other, USUAL, ledger=ledger, dataset="visits"))
+
+
+def test_a_filter_and_a_where_are_one_count(ledger: Any) -> None:
+    ask(VISITS, "select count(*) > 100 from visits where age > 30", USUAL, ledger=ledger, dataset="visits")
+    assert free(ask(VISITS, "count(*) filter (where age > 30) < 3", USUAL, ledger=ledger, dataset="visits"))
+
+
+def test_groups_of_a_list_share_their_counts(ledger: Any) -> None:
+    by_town: dict[str, Any] = {"groups": ["a", "b", "c"], "ledger": ledger, "dataset": "visits"}
+    first = ask(VISITS, "select town, count(*) > 50 from visits group by town", USUAL, **by_town)
+    again = ask(VISITS, "select town, count(*) <= 150 from visits group by town", USUAL, **by_town)
+    assert free(again)
+    assert again.estimates == first.estimates
+    assert {key: abs(n - {"a": 100, "b": 200, "c": 0}[key[0]]) <= 14 for key, n in first.estimates.items()} == dict.fromkeys(
+        first.estimates, True
+    )
+    assert again.answers == {key: n <= 150 for key, n in first.estimates.items()}
+
+
+def test_levels_are_the_counts_distance_from_the_limit_on_all_small_tables() -> None:
+    """By counting in Python: each person who joins or leaves moves the level by one at most, and it is never clipped."""
+    for limit, sign in itertools.product((1, 2, 50), (">=", "<")):
+        for town in itertools.chain.from_iterable(itertools.product("ab", repeat=n) for n in range(4)):
+            rows = pa.table({"town": pa.array(town, pa.string())})
+            text = f"count(*) filter (where town = 'a') {sign} {limit}"
+            with prepare(rows, text, USUAL) as asked:
+                assert asked.terms.count is not None
+                _, _, levels = asked._levels()
+            apart = town.count("a") - limit
+            assert levels.tolist() == [apart if sign == ">=" else -1 - apart]
+
+
+def test_the_yes_is_as_frequent_as_the_table_says() -> None:
+    """A count one above and one below its limit, 4,000 times each: within six standard deviations."""
+    rows, many = pa.table({"x": range(40)}), 4000
+    expected = line_table(prepare(rows, "sum(x) > 3", USUAL, bounds={"x": (0, 40)}).terms.mechanism)  # type: ignore[union-attr]
+    for limit, level in ((40, 0), (41, -1)):
+        with prepare(rows, f"count(*) >= {limit}", USUAL) as asked:
+            yes = sum(bool(asked.release()) for _ in range(many))
+        share = expected.yes(level) / 2**expected.bits
+        assert abs(yes - many * share) < 6 * np.sqrt(many * share * (1 - share))
+
+
+test_the_yes_is_as_frequent_as_the_table_says = pytest.mark.false_alarm(5e-9)(test_the_yes_is_as_frequent_as_the_table_says)
+
+
+def test_where_no_count_is_shared() -> None:
+    """Under replace, with costs, without a δ, with several rows a person: an ordinary margin, and no estimate."""
+    people: dict[str, Any] = {"unit": "person", "max_rows": 2}
+    for options in ({"neighbours": "replace"}, {"costs": (10, 1)}, people):
+        asked = ask(VISITS, "count(*) > 100", USUAL, **options)
+        assert asked.estimates == {}
+        with pytest.raises(DuotoneError, match="only one count of people"):
+            _ = asked.estimate
+    assert ask(VISITS, "count(*) > 100", ApproxDP(1)).estimates == {}
+    assert ask(VISITS, "count(distinct person) > 100", USUAL, unit="person").estimate > 280
+
+
+def test_the_text_of_a_count() -> None:
+    assert count_alone("SELECT COUNT(DISTINCT p) >= 5") == "SELECT COUNT(DISTINCT p)"
+    for other in (
+        "SELECT SUM(x) > 3",
+        "SELECT COUNT(*) > 3 AND COUNT(x) > 4",
+        "SELECT COUNT(*) + 1 > 3",
+        "SELECT COUNT(*) > '3'",
+    ):
+        assert count_alone(other) is None
