@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from duotone.errors import DuotoneError
-from duotone.tables.answers import Answers
 from duotone.tables.prepared import Prepared
 from support.offices import CALLS, SECRET, STAYS, VOTES, Served, make_office, serving
 from support.running import PATIENCE
@@ -79,7 +78,7 @@ def test_exactly_as_many_are_charged_for_as_the_budget_admits(own: Served, monke
     statuses: list[int] = []
     failures, release = iter(range(3)), Prepared._drawn
 
-    def sometimes(self: Prepared) -> Answers:
+    def sometimes(self: Prepared) -> Any:
         if next(failures, None) is not None:
             raise DuotoneError("the engine could not answer")
         return release(self)
@@ -314,7 +313,7 @@ def test_a_full_queue_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     head = 'ledger = "b.ledger"\n[clock]\ntick = 0.02\n[limits]\nat_once = 1\nwaiting = 1\n'
     replies, refused, release = list[int](), threading.Event(), Prepared._drawn
 
-    def later(self: Prepared) -> Answers:
+    def later(self: Prepared) -> Any:
         refused.wait(PATIENCE)
         refused.set()  # if nobody is refused, the test fails below
         return release(self)
