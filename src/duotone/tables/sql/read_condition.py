@@ -173,7 +173,7 @@ def read_condition(node: exp.Expression, columns: Columns) -> Condition:
             return Joined(rule, tuple(read_condition(part, columns) for part in joined_parts(node)))
         case exp.Not():
             return Not(read_condition(node.this, columns))
-        case exp.Coalesce() if _falls_back(node, columns):
+        case exp.Coalesce() if is_condition(node, columns):
             part, otherwise = read_condition(node.this, columns), bool(node.expressions[0].this)
             return Joined("or", (part, Not(Known(part)))) if otherwise else Joined("and", (part, Known(part)))
         case exp.Boolean():
@@ -188,7 +188,7 @@ def read_condition(node: exp.Expression, columns: Columns) -> Condition:
         case exp.Is() if isinstance(node.expression, exp.Boolean):
             test = compare(read_operand(node.this, columns), "=", bool(node.expression.this), node.sql(dialect="duckdb"))
             return Joined("and", (test, Not(IsNull(test.operand))))
-        case exp.In() if node.expressions and not node.args.get("query"):
+        case exp.In() if is_condition(node, columns):
             return _one_of(node, columns)
         case exp.Between():
             low = _compared(node.this, ">=", node.args["low"], columns, node)
@@ -423,31 +423,26 @@ def _refusal(node: exp.Expression) -> str:
     )
 
 
-def _falls_back(node: exp.Coalesce, columns: Columns) -> bool:
-    """Whether it is a condition that is true, or false, where it would be unknown."""
-    one = len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Boolean)
-    return one and is_condition(node.this, columns)
+def is_condition(node: exp.Expression, columns: Columns) -> bool:
+    """Whether an expression is yes or no for each row, and not another value."""
+    inner: Any = node.unnest()
+    match inner:
+        case exp.Column():
+            return columns[column_name(inner, columns)] == "boolean"
+        case exp.Coalesce():  # with true or false for where it would be unknown
+            falls_back = len(inner.expressions) == 1 and isinstance(inner.expressions[0], exp.Boolean)
+            return falls_back and is_condition(inner.this, columns)
+        case exp.Is():
+            return isinstance(inner.expression, exp.Null | exp.Boolean)
+        case exp.In():
+            return bool(inner.expressions) and not inner.args.get("query")
+    return type(inner) in CONDITIONS
+
+
+CONDITIONS = {exp.And, exp.Or, exp.Not, exp.Boolean, exp.Between, exp.NullSafeEQ, exp.NullSafeNEQ, *SIGNS, *OF_TEXT}
+"""What is a condition whatever it is of."""
 
 
 def _is_written_condition(node: exp.Expression, columns: Columns) -> bool:
     """Whether an expression is a condition, and neither a column of Booleans nor a constant."""
-    inner: Any = node.unnest()
-    return not isinstance(inner, exp.Column | exp.Boolean) and is_condition(inner, columns)
-
-
-def is_condition(node: exp.Expression, columns: Columns) -> bool:
-    """Whether an expression is yes or no for each row, and not another value."""
-    match node:
-        case exp.Paren():
-            return is_condition(node.this, columns)
-        case exp.Column():
-            return columns[column_name(node, columns)] == "boolean"
-        case exp.Coalesce():
-            return _falls_back(node, columns)
-        case exp.Is():
-            return isinstance(node.expression, exp.Null | exp.Boolean)
-        case exp.In():
-            return bool(node.expressions) and not node.args.get("query")
-        case exp.And() | exp.Or() | exp.Not() | exp.Boolean() | exp.Between():
-            return True
-    return type(node) in SIGNS or type(node) in OF_TEXT or isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ)
+    return not isinstance(node.unnest(), exp.Column | exp.Boolean) and is_condition(node, columns)

@@ -209,18 +209,20 @@ def value_name(text: str, columns: Columns) -> str:
     >>> value_name("Price*amount", {"price": "float", "amount": "integer"})
     'price * amount'
     """
-    return text if text in columns else _computed(text, columns).column
+    return _value(text, columns).column
 
 
 def read_value(text: str, columns: Columns) -> Operand:
     """What `value_name` names, as numbers."""
-    value = Operand(text, columns[text]) if text in columns else _computed(text, columns)
+    value = _value(text, columns)
     if value.kind not in NUMERIC:
         raise DuotoneError(f"{value.column} does not hold numbers: give bounds for a column that does")
     return as_floats(value)
 
 
-def _computed(text: str, columns: Columns) -> Operand:
+def _value(text: str, columns: Columns) -> Operand:
+    if text in columns:
+        return Operand(text, columns[text])
     select = parse(text, columns)
     if len(select.expressions) != 1 or any(value for name, value in select.args.items() if name != "expressions"):
         raise DuotoneError(f"bounds are for a column or for a value computed from columns, got {text}")

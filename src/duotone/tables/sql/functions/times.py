@@ -184,11 +184,11 @@ TIMES = (
 )  # fmt: skip
 
 
-MONTHS = {"year": 12, "quarter": 3, "month": 1}
-DAYS = {"week": 7, "day": 1}
-SECONDS = {"hour": 3600, "minute": 60, "second": 1}
-LONGEST = 12 * 10_000
-"""Months that a span has, at most; and as many days or seconds as these may have."""
+SPANS = {"year": ("months", 12), "quarter": ("months", 3), "month": ("months", 1), "week": ("days", 7), "day": ("days", 1),
+         "hour": ("seconds", 3600), "minute": ("seconds", 60), "second": ("seconds", 1)}  # fmt: skip
+"""How many months, days or seconds a unit has."""
+MOST_OF = {"months": 12 * 10_000, "days": 12 * 10_000 * 31, "seconds": 12 * 10_000 * 31 * 86_400}
+"""What a span has at most: as many days or seconds as so many months may have."""
 APART = tuple(unit for unit in UNITS if unit != "week")
 """Units that date_diff counts by. Of weeks, engines count the Mondays or the whole ones."""
 
@@ -197,8 +197,8 @@ APART = tuple(unit for unit in UNITS if unit != "week")
 class Span:
     """So many months, then so many days, then so many seconds."""
 
-    months: int = 0
-    days: int = 0
+    months: Fraction = Fraction(0)
+    days: Fraction = Fraction(0)
     seconds: Fraction = Fraction(0)
 
     def __neg__(self) -> Span:
@@ -227,23 +227,19 @@ def span(node: exp.Expression) -> Span | None:
 
 
 def _span(amount: Fraction, unit: str, text: str) -> Span:
-    if unit in SECONDS and abs(amount) * SECONDS[unit] <= LONGEST * 31 * 86_400:
-        return Span(seconds=amount * SECONDS[unit])
-    if amount.denominator == 1 and unit in MONTHS and abs(amount) * MONTHS[unit] <= LONGEST:
-        return Span(months=int(amount) * MONTHS[unit])
-    if amount.denominator == 1 and unit in DAYS and abs(amount) * DAYS[unit] <= LONGEST * 31:
-        return Span(days=int(amount) * DAYS[unit])
+    kind, each = SPANS.get(unit, ("", 0))
+    if kind and (amount.denominator == 1 or kind == "seconds") and abs(amount) * each <= MOST_OF[kind]:
+        return Span(**{kind: amount * each})
     raise DuotoneError(f"{text}: write a whole number of years, quarters, months, weeks or days, or hours, minutes or seconds")
 
 
 def moved(moment: datetime.date, by: Span) -> datetime.date:
     """A date or time so much later; the last day of a month where it would be past it."""
-    months = moment.year * 12 + moment.month - 1 + by.months
+    months = moment.year * 12 + moment.month - 1 + int(by.months)
     year, month = divmod(months, 12)
     day = min(moment.day, calendar.monthrange(year, month + 1)[1])
     moment = moment.replace(year=year, month=month + 1, day=day)
-    micros = by.seconds * 1_000_000
-    return moment + datetime.timedelta(days=by.days, microseconds=int(micros))
+    return moment + datetime.timedelta(days=int(by.days), microseconds=int(by.seconds * 1_000_000))
 
 
 def folded(value: Value, by: Span, text: str) -> datetime.date:
@@ -260,7 +256,7 @@ def whole_days(days: Fraction, text: str) -> Span:
     """What a number says that is added to a date."""
     if not (days.denominator == 1 and abs(days) < 10**7):
         raise DuotoneError(f"{text}: only whole days can be added to a date")
-    return Span(days=int(days))
+    return Span(days=days)
 
 
 def with_span(node: exp.Expression, read: Callable[[exp.Expression], Part], text: str) -> Operand | None:
@@ -300,7 +296,7 @@ def shifted(value: Part, by: Span, text: str) -> Operand:
     time = as_time(value, text, clock=bool(by.seconds))
     if kind_of(time) == "date" and by.seconds:
         raise DuotoneError(f"{text}: only days, weeks, months and years can be added to a date; cast it to a timestamp first")
-    return SHIFT.of(text, time, Fraction(by.months), Fraction(by.days), by.seconds)
+    return SHIFT.of(text, time, by.months, by.days, by.seconds)
 
 
 def _date_add(call: Call) -> Operand | None:
@@ -346,14 +342,14 @@ def _difference(first: Any, second: Any, unit: str) -> Any:
                 return column.year().cast("int64") * 4 + column.quarter().cast("int64")
             case "month":
                 return column.year().cast("int64") * 12 + column.month().cast("int64")
-        return _floor_by(_seconds(column), SECONDS[unit])
+        return _floor_by(_seconds(column), SPANS[unit][1])
 
     return place(second) - place(first)
 
 
 def _shifted(column: Any, months: Fraction, days: Fraction, seconds: Fraction) -> Any:
     """A time so much later; null where that may lie outside the years 1 to 9999."""
-    by = Span(int(months), int(days), seconds)
+    by = Span(months, days, seconds)
     kind = "date" if column.type().is_date() else "timestamp(6)"
     first: datetime.date = datetime.datetime.min
     last: datetime.date = datetime.datetime.max
