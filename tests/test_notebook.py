@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -65,15 +66,23 @@ def test_one_line_each() -> None:
 def test_answers_have_every_shape() -> None:
     grouped = ask(VISITS, "select town, count(*) > 850 from visits group by town", ApproxDP(50, "1e-6"))
     assert str(grouped) == "<b>Ely</b>: yes\nWells: no"
-    assert grouped.to_arrow().to_pylist() == [{"town": "<b>Ely</b>", "answer": True}, {"town": "Wells", "answer": False}]
-    assert grouped.to_pandas().shape == (2, 2)
-    assert Cells(grouped._repr_html_()).rows == [["town", "answer"], ["<b>Ely</b>", "yes"], ["Wells", "no"]]
+    ely, wells = (margin.value for margin in grouped.margins.values())
+    assert wells < 0 <= ely
+    assert grouped.to_arrow().to_pylist() == [
+        {"town": "<b>Ely</b>", "answer": True, "margin": ely, "p_value": 0.0, "certain": True},
+        {"town": "Wells", "answer": False, "margin": wells, "p_value": 0.0, "certain": True},
+    ]
+    assert grouped.to_pandas().shape == (2, 5)
+    cells = [["town", "answer", "how sure"], ["<b>Ely</b>", "yes", "certain"], ["Wells", "no", "certain"]]
+    assert Cells(grouped._repr_html_()).rows == cells
+    assert ", 2 of 2 certain; " in repr(grouped)
     with pytest.raises(DuotoneError, match="many answers"):
         bool(grouped)
     single = ask(VISITS, "count(*) > 850", ApproxDP(50, "1e-6"))
-    assert (str(single), single.to_arrow().to_pylist()) == ("yes", [{"answer": True}])
+    row = {"answer": True, "margin": single.margin, "p_value": 0.0, "certain": True}
+    assert (str(single), single.to_arrow().to_pylist()) == ("yes", [row])
     assert repr(single) == (
-        "<Answers: yes; ApproxDP(epsilon=50.0, delta=1/1000000); exact distance; "
+        "<Answers: yes, certain; ApproxDP(epsilon=50.0, delta=1/1000000); exact distance; "
         "wrong with probability at most 1.93e-22, never from 2 people on>"
     )
     shown = select_groups(VISITS, ["town"], ApproxDP(50, "1e-6"))
@@ -125,11 +134,15 @@ def test_the_example_in_a_real_kernel(tmp_path: Path) -> None:
     cells = json.loads(executed.read_text())["cells"]
     table, asked, picture, answer, quote, by_ward, frame, proof = (shown(cell) for cell in cells if cell["cell_type"] == "code")
     assert "<table" in "".join(table["text/html"])
-    assert Cells("".join(asked["text/html"])).rows[0] == ["people from flipping", "Pr[wrong]"]
+    assert Cells("".join(asked["text/html"])).rows[0] == ["people from flipping", "Pr[wrong]", "Pr[certain]"]
     assert base64.b64decode("".join(picture["image/png"])).startswith(b"\x89PNG")
-    assert Cells("".join(answer["text/html"])).rows[1] in (["yes"], ["no"])
+    assert Cells("".join(answer["text/html"])).rows[0] == ["answer", "how sure"]
+    said, how_sure = Cells("".join(answer["text/html"])).rows[1]
+    assert said == "yes"
+    assert re.fullmatch("certain: at least [0-9]+ patients would have to be different", how_sure)
     assert "never if 15 or more people would have to be different" in "".join(quote["text/plain"])
     groups = Cells("".join(by_ward["text/html"])).rows
+    assert groups[0] == ["ward", "answer", "how sure"]
     assert [row[0] for row in groups] == ["ward", "Cardiology", "Geriatrics", "Maternity", "Surgery"]
     assert "text/html" in frame
     assert "private and optimal" in "".join(proof["text/plain"])

@@ -316,10 +316,11 @@ def _answer(charge: ChargeRecord) -> str:
         case bool():
             return "yes" if charge.answer else "no"
         case {"answers": [[[], bool() | int() | str() | dict()]]}:
-            return printable(charge.told[0][1]) + ("" if charge.answer.get("private", True) else " (NOT PRIVATE: test seed)")
+            warning = "" if charge.answer.get("private", True) else " (NOT PRIVATE: test seed)"
+            return printable(charge.in_words[0][1]) + warning
         case {"answers": [[[_, *_], bool() | int() | str() | dict()], *_]}:
-            lines = [f"{printable(', '.join(map(str, key)))}: {printable(said)}" for key, said in charge.told[:MOST_SHOWN]]
-            more = len(charge.told) - MOST_SHOWN
+            lines = [f"{printable(', '.join(map(str, key)))}: {printable(said)}" for key, said in charge.in_words[:MOST_SHOWN]]
+            more = len(charge.in_words) - MOST_SHOWN
             return "\n".join([*lines, *([f"and {more} more: see --json"] if more > 0 else [])])
     return f"{json.dumps(charge.answer):.60}"
 

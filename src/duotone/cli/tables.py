@@ -183,7 +183,7 @@ def print_question(prepared: Prepared, reply: Answers | None, title: str | None)
         print(printable(" ".join(title.split())))
     if reply is not None and facts.by:
         head = (*facts.labels, "answer", *(["how sure"] if reply.margins else []))
-        print_table(head, [(*map(str, key), *said) for key, said in reply.told.items()])
+        print_table(head, [(*map(str, key), *said) for key, said in reply.in_words.items()])
     elif reply is not None:
         print(", ".join(filter(None, [str(reply), reply.how_sure])))
         if reply.meaning:

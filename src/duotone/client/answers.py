@@ -246,10 +246,10 @@ def read_reply(document: Document, dataset: str, fetch: Callable[[str, int], Doc
         calls = "question_privacy" in document
         answers = {tuple(row.values())[:-1]: _answer(row["answer"], calls) for row in rows}
         labels = tuple(rows[0])[:-1] if rows else tuple(document.get("by") or ())
-        told = document.get("margins", [document] if "margin" in document else [])
-        noise = line_table(mechanism_of(document)).noise if told else None
-        margins = {key: Margin(int(own["margin"]), noise) for key, own in zip(answers, told, strict=False) if noise is not None}
-        estimates = {key: int(own["estimate"]) for key, own in zip(answers, told, strict=False) if "estimate" in own}
+        sure = document.get("margins", [document] if "margin" in document else [])
+        noise = line_table(mechanism_of(document)).noise if sure else None
+        margins = {key: Margin(int(own["margin"]), noise) for key, own in zip(answers, sure, strict=False) if noise is not None}
+        estimates = {key: int(own["estimate"]) for key, own in zip(answers, sure, strict=False) if "estimate" in own}
         return RemoteAnswers(dataset, document, answers, margins, estimates, labels, "answer" not in document, fetch)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ServiceError("the service sent an answer that this version cannot read: are both up to date?") from None

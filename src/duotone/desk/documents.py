@@ -229,7 +229,7 @@ def _price(charge: ChargeRecord, sees: bool) -> dict[str, Any]:
 
 def _answer(charge: ChargeRecord) -> Any:
     """A recorded answer as it is shown: in a few words, or these for each group."""
-    answers = [[key, said] for key, said in charge.told]
+    answers = [[key, said] for key, said in charge.in_words]
     return answers[0][1] if len(answers) == 1 and answers[0][0] == [] else answers
 
 

@@ -14,7 +14,7 @@ from duotone.ledger.entries import Body, State, at, decoded
 from duotone.ledger.stores import Entries, Store
 from duotone.ledger.stores.store import Scan
 from duotone.ledger.sums import Spent
-from duotone.model.answer import told_word
+from duotone.model.answer import in_words
 from duotone.model.cost import Left
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import read_definition
@@ -39,11 +39,11 @@ class ChargeRecord:
     """How many of its answers were too close to call, or may have been; None where it was charged as a definite answer."""
 
     @property
-    def told(self) -> tuple[tuple[Any, str], ...]:
+    def in_words(self) -> tuple[tuple[Any, str], ...]:
         """Its answers in words, by group, as far as `ask` recorded them; with how sure each is."""
         listed = self.answer.get("answers") if isinstance(self.answer, dict) else None
         definite = self.boundary.split("+")[0]
-        return tuple((key, told_word(recorded, self.privacy, definite)) for key, recorded in listed or ())
+        return tuple((key, in_words(recorded, self.privacy, definite)) for key, recorded in listed or ())
 
     @property
     def spent(self) -> Spent:

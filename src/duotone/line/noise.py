@@ -24,7 +24,7 @@ from duotone.privacy.numbers import Given, probability
 from duotone.privacy.rounded import over_all_events
 
 FURTHEST = 2**62
-"""Further levels are not told apart anywhere."""
+"""Further levels are alike everywhere."""
 USUALLY = Fraction(95, 100)
 """How often the noise is at most `Noise.give_or_take`."""
 
@@ -33,7 +33,7 @@ USUALLY = Fraction(95, 100)
 class Noise:
     """Noise on levels, in integers: `yes` is Pr[N ≥ −ℓ]·2^bits by level ℓ from `lowest` on.
 
-    Levels are clipped to [−cap, cap − 1] before it is added: further ones are not told apart. A bounded end is exactly 0 or
+    Levels are clipped to [−cap, cap − 1] before it is added: further ones are alike. A bounded end is exactly 0 or
     2^bits. Beyond another end the noise goes on, which the table does not show: the margin is then clamped to [−cap, cap − 1].
 
     >>> from duotone import ApproxDP, balanced
@@ -105,7 +105,7 @@ class Noise:
         return -self.lowest - bisect_left(self.yes, 1 << (self.bits - 1))
 
     def clipped(self, levels: Any) -> Any:
-        """Levels as far as they are told apart: beyond, all are alike."""
+        """Levels as far as they differ: beyond, all are alike."""
         return levels if self.cap is None else np.clip(levels, -self.cap, self.cap - 1)
 
     def clamped(self, margins: Any) -> Any:
@@ -113,7 +113,7 @@ class Noise:
         return margins if self.bounded or self.cap is None else np.clip(margins, -self.cap, self.cap - 1)
 
     def level(self, at: Any) -> int | None:
-        """A level, which may be infinite, as far as levels are told apart; None of what is not a level."""
+        """A level, which may be infinite, as far as levels differ; None of what is not a level."""
         most = FURTHEST if self.cap is None else self.cap
         if isinstance(at, float) and isinf(at):
             return most - 1 if at > 0 else -most

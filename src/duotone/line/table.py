@@ -69,7 +69,7 @@ OPTIMAL = {"private": True, "optimal": True, "loss": "2^-60"}
 NEXT_TO_NOTHING = 2**9
 """A δ is left out of a table of so many bits at the earliest: one below 2^−256."""
 CERTAIN = Fraction(1, 2**62)
-"""Where δ is next to nothing and no answer is ever certain, levels are told apart until a mistake is as rare as this."""
+"""Where δ is next to nothing and no answer is ever certain, levels differ until a mistake is as rare as this."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -85,19 +85,26 @@ on, always certain from 29
 
     @property
     def head(self) -> tuple[str, ...]:
-        """What `wrong` is, by what: one mistake where both are alike, or where only one is ever made."""
+        """What `rows` have: by what, each mistake (one where both are alike, or only one is ever made), and, where an answer
+        ever is certain, how often."""
+        if self.table.boundary == "selection":
+            return "people in the group", *self._mistakes
+        return "people from flipping", *self._mistakes, *(["Pr[certain]"] if math.isfinite(self.surely) else [])
+
+    @property
+    def _mistakes(self) -> tuple[str, ...]:
+        """What `wrong` has the probabilities of."""
         match self.table.boundary:
             case "balanced":
-                mistakes: tuple[str, ...] = ("Pr[wrong]",)
+                return ("Pr[wrong]",)
             case "selection":
-                return "people in the group", "Pr[not shown]"
+                return ("Pr[not shown]",)
             case _:
-                mistakes = ("Pr[false no]", "Pr[false yes]")
-        return "people from flipping", *mistakes, *(["Pr[certain]"] if math.isfinite(self.surely) else [])
+                return "Pr[false no]", "Pr[false yes]"
 
     def wrong(self, margin: int) -> tuple[float, ...]:
-        """The probability of each mistake that `head` names."""
-        return self.errors(margin)[: 1 if self.table.boundary in ("balanced", "selection") else 2]
+        """The probability of each mistake."""
+        return self.errors(margin)[: len(self._mistakes)]
 
     @property
     def margins(self) -> tuple[int, ...]:
@@ -111,7 +118,7 @@ on, always certain from 29
             return [(m, self.wrong(m)) for m in self.margins]
         if self.surely == 1:  # no mistake at all
             return []
-        return [(m, (*self.wrong(m), round(self.sure(m), 3))) for m in MARGINS if m < self.surely]
+        return [(m, (*self.wrong(m), math.floor(1000 * self.sure(m)) / 1000)) for m in MARGINS if m < self.surely]
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
@@ -157,7 +164,7 @@ on, always certain from 29
         """All of it in one line; None where a mistake is next to impossible."""
         if not self.margins:
             return None
-        by, *names = self.head[: 1 + len(self.wrong(1))]
+        by, names = self.head[0], self._mistakes
         shown = ", ".join(f"{m}: {' and '.join(f'{error:.3g}' for error in self.wrong(m))}" for m in self.margins)
         return f"{' and '.join(names)} by {by}: {shown}"
 

@@ -53,11 +53,11 @@ def _noise(privacy: ApproxDP, boundary: Boundary) -> Noise:
     return line_table(on_line(privacy, boundary)).noise
 
 
-def told_word(recorded: Any, privacy: ApproxDP, boundary: Boundary) -> str:
+def in_words(recorded: Any, privacy: ApproxDP, boundary: Boundary) -> str:
     """An answer as a ledger records it, in words: with how sure it is, where it has a margin.
 
     >>> usual = ApproxDP(1, "1e-6"), "balanced"
-    >>> told_word(40, *usual), told_word(-6, *usual), told_word(True, *usual)
+    >>> in_words(40, *usual), in_words(-6, *usual), in_words(True, *usual)
     ('yes, certain', 'no, p = 0.0019', 'yes')
     """
     if isinstance(recorded, dict):
@@ -134,16 +134,16 @@ class Released(Sure):
             import pyarrow as pa
         except ImportError:
             raise MissingExtra("an Arrow table", "tables") from None
-        told = [self.margins[key] for key in self.answers] if self.margins else []
-        sure = {"margin": [m.value for m in told], "p_value": [m.p_value for m in told], "certain": [m.certain for m in told]}
-        sure = sure if told else {}
+        held = [self.margins[key] for key in self.answers] if self.margins else []
+        sure = {"margin": [m.value for m in held], "p_value": [m.p_value for m in held], "certain": [m.certain for m in held]}
+        sure = sure if held else {}
         for taken in {"answer", *sure}.intersection(self.labels):
             raise DuotoneError(f"a column of the groups is called {taken} already: look at .answers and .margins")
         keys = list(zip(*self.answers, strict=True)) if self.answers else [()] * len(self.labels)
         columns = dict(zip(self.labels, (list(column) for column in keys), strict=True))
         definite = not any(isinstance(answer, Outcome) for answer in self.answers.values())
-        held = list(self.answers.values() if definite else self.words.values())
-        return pa.table({**columns, "answer": pa.array(held, pa.bool_() if definite else pa.string()), **sure})
+        said = list(self.answers.values() if definite else self.words.values())
+        return pa.table({**columns, "answer": pa.array(said, pa.bool_() if definite else pa.string()), **sure})
 
     def to_pandas(self) -> Any:
         """The same as a data frame of pandas."""

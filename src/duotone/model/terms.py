@@ -128,7 +128,7 @@ class DefiniteTerms:
         """What to know about the groups that are shown."""
         return () if self.selection is None else (selection_note(self.selection, halved=self.beside is not None),)
 
-    def told(self, recorded: Any) -> tuple[bool, Margin | None]:
+    def from_record(self, recorded: Any) -> tuple[bool, Margin | None]:
         """An answer as a ledger recorded it: a margin, or yes or no alone."""
         if isinstance(recorded, bool):
             return recorded, None
@@ -203,7 +203,7 @@ class ThreeWayTerms:
         return ()
 
     @staticmethod
-    def told(recorded: Any) -> tuple[Outcome, None]:
+    def from_record(recorded: Any) -> tuple[Outcome, None]:
         """An answer as a ledger recorded it."""
         return Outcome(recorded), None
 

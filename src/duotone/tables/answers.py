@@ -88,7 +88,7 @@ class Answers(Released):
         return f"{certain} of {len(self.margins)} certain" if self.margins else ""
 
     @property
-    def told(self) -> dict[Key, tuple[str, ...]]:
+    def in_words(self) -> dict[Key, tuple[str, ...]]:
         """Each answer as a word and, where it has a margin, how sure it is."""
         if not self.facts.by:
             return {key: (said, self.how_sure) if self.margins else (said,) for key, said in self.words.items()}
@@ -115,13 +115,14 @@ class Answers(Released):
             said = f"{counts['yes']} yes and {counts['no']} no by {', '.join(facts.labels)}"
         else:
             said = f"{', '.join(f'{many} {answer}' for answer, many in counts.items())} by {', '.join(facts.labels)}"
-        said += f", {self.how_sure}" if self.how_sure else ""
+        if self.margins:
+            said += f", {self.how_sure if facts.by else sure.brief(self.sure.numbers())}"
         brief = f"; {facts.terms.accuracy.brief}" if isinstance(facts.terms, DefiniteTerms) else ""
         return f"<Answers: {said}; {facts.terms}; {facts.basis}{brief}>"
 
     def _repr_html_(self) -> str:
         facts = self.facts
-        rows = [[*map(cell, key), *map(cell, said)] for key, said in list(self.told.items())[:SHOWN]]
+        rows = [[*map(cell, key), *map(cell, said)] for key, said in list(self.in_words.items())[:SHOWN]]
         said = [self.meaning] if self.meaning else []
         said += [f"{facts.terms}; {facts.person}; {facts.basis}", *filter(None, [facts.clipping]), *self.notes]
         said += filter(None, [facts.divided])
@@ -183,7 +184,7 @@ class Answers(Released):
         if not self.facts.by and self.margins:
             said = word(self.answer)
             return {(): (said, sure.in_report(self.numbers(()), said, self.facts.unit))}
-        return {key: (said, *(f"({how_sure})" for how_sure in rest)) for key, (said, *rest) in self.told.items()}
+        return {key: (said, *(f"({how_sure})" for how_sure in rest)) for key, (said, *rest) in self.in_words.items()}
 
     @property
     def _budget(self) -> str:

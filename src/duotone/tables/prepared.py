@@ -244,10 +244,10 @@ removal;
 
     def _reply(self, recorded: Any, about: str, receipt: Receipt | None = None, called: CloseCalls | None = None) -> Answers:
         """What was drawn, as a ledger records it, in the shapes that people use."""
-        told = {tuple(key): self.terms.told(answer) for key, answer in recorded["answers"]}
-        missing = () if called is None else tuple(key for key in self.listed or ((),) if key not in told)
-        answers = {key: answer for key, (answer, _) in told.items()}
-        margins = {key: margin for key, (_, margin) in told.items() if margin is not None}
+        read = {tuple(key): self.terms.from_record(answer) for key, answer in recorded["answers"]}
+        missing = () if called is None else tuple(key for key in self.listed or ((),) if key not in read)
+        answers = {key: answer for key, (answer, _) in read.items()}
+        margins = {key: margin for key, (_, margin) in read.items() if margin is not None}
         return Answers(answers, margins, self.facts, bool(recorded["private"]), about, receipt, missing, called)
 
     def release(self) -> Answers:
