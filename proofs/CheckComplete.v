@@ -71,12 +71,55 @@ Proof.
   injection S as <-. cbn [bits_of]. match goal with B : ((64 <=? _)%Z && _)%bool = true |- _ => apply andb_prop in B end; lia.
 Qed.
 
+(** What a line's table keeps to is a definition smaller by a hair. *)
+Definition hair (bits : Z) (P S : privacy) :=
+  if Rle_dec (/ IZR (2 ^ (bits / 2))) (delta P)
+  then ratio S = ratio P /\ delta S = delta P - / IZR (2 ^ (3 * bits / 4))
+  else ratio S = ratio P - (ratio P - 1) / 2 ^ 96 /\ delta S = 0.
+
+Lemma hair_iff bits P S y d : (0 <= bits)%Z -> ratio P = Q2R y -> delta P = Q2R d ->
+  (hair bits P S <-> ratio S = Q2R (fst (shrunk bits y d)) /\ delta S = Q2R (snd (shrunk bits y d))).
+Proof.
+  intros B Y D. unfold hair, shrunk.
+  assert (Z0 : (0 < 2 ^ (bits / 2))%Z) by (apply Z.pow_pos_nonneg; [lia | apply Z.div_pos; lia]).
+  assert (Z1 : (0 < 2 ^ (3 * bits / 4))%Z) by (apply Z.pow_pos_nonneg; [lia | apply Z.div_pos; lia]).
+  assert (E : / IZR (2 ^ (bits / 2)) <= delta P <-> (Zpos (Qden d) <= Qnum d * 2 ^ (bits / 2))%Z).
+  { rewrite D. pose proof (Q2R_parts d) as K. apply IZR_lt in Z0. assert (0 < IZR (Zpos (Qden d))) by (apply IZR_lt; lia).
+    set (h := IZR (2 ^ (bits / 2))) in *. set (q := IZR (Zpos (Qden d))) in *.
+    assert (I : / h * (h * q) = q) by (field; lra). assert (J : 0 < h * q) by nra. split; intros L.
+    - apply le_IZR. rewrite mult_IZR. fold h q. rewrite <- K. apply Rmult_le_compat_r with (r := h * q) in L; lra.
+    - apply IZR_le in L. rewrite mult_IZR in L. fold h q in L. rewrite <- K in L. apply Rmult_le_reg_r with (h * q); lra. }
+  destruct (Rle_dec _ _) as [L | L], (Z.leb_spec (Zpos (Qden d)) (Qnum d * 2 ^ (bits / 2)));
+    [| exfalso; apply E in L; lia | exfalso; tauto |]; cbn [fst snd].
+  - rewrite Q2R_minus, Y, D. replace (Q2R (1 # Z.to_pos (2 ^ (3 * bits / 4)))) with (/ IZR (2 ^ (3 * bits / 4)));
+      [reflexivity|]. rewrite Q2R_make by exact Z1. unfold Rdiv. ring.
+  - rewrite Q2R_minus, Q2R_mult, Q2R_minus, Q2R_1, RMicromega.Q2R_0, Y.
+    replace (Q2R (1 # 2 ^ 96)) with (/ 2 ^ 96) by (unfold Q2R; cbn [Qnum Qden]; rewrite Rmult_1_l, (pow_IZR 2 96); reflexivity).
+    reflexivity.
+Qed.
+
+Lemma some_hair bits P : (0 <= bits)%Z -> exists S, hair bits P S.
+Proof.
+  intros B. of_privacy P. unfold hair. destruct (Rle_dec _ _) as [L | L].
+  - assert (K : 0 < / IZR (2 ^ (3 * bits / 4)) <= / IZR (2 ^ (bits / 2))).
+    { assert (Z0 : (0 < 2 ^ (bits / 2))%Z) by (apply Z.pow_pos_nonneg; [lia | apply Z.div_pos; lia]).
+      assert (Z1 : (2 ^ (bits / 2) <= 2 ^ (3 * bits / 4))%Z).
+      { apply Z.pow_le_mono_r; [lia|]. apply Z.div_le_lower_bound; [lia|]. pose proof (Z.mul_div_le bits 2). lia. }
+      apply IZR_lt in Z0. apply IZR_le in Z1. split; [apply Rinv_0_lt_compat | apply Rinv_le_contravar]; lra. }
+    unshelve eexists {| ratio := ratio P; delta := delta P - / IZR (2 ^ (3 * bits / 4)) |}; cbn [ratio delta]; lra || auto.
+  - assert (K : 0 <= (ratio P - 1) / 2 ^ 96 <= ratio P - 1).
+    { assert (X : 1 <= 2 ^ 96) by (apply pow_R1_Rle; lra).
+      split; [apply Rmult_le_pos; [lra | left; apply Rinv_0_lt_compat; lra]|].
+      apply Rmult_le_reg_r with (2 ^ 96); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. nra. }
+    unshelve eexists {| ratio := ratio P - (ratio P - 1) / 2 ^ 96; delta := 0 |}; cbn [ratio delta]; lra || auto.
+Qed.
+
 Theorem check_iff j kind count : check j = Some (kind, count) <->
   exists s above P A, read_stated j = Some s /\ of_kind s = kind /\ checked_with (of_budget s) above P A /\
   let one := Z.shiftl 1 (bits_of s) in
   match kind with
-  | Line => exists l, read_line (bits_of s) one j = Some l /\
-            line_right one P A (line_boundary l) (line_blue l) (line_red l) (blue_error l) (red_error l) /\
+  | Line => exists l S, read_line (bits_of s) one j = Some l /\ hair (bits_of s) P S /\
+            line_right one P S A (line_cap l) (line_boundary l) (line_blue l) (line_red l) (blue_error l) (red_error l) /\
             count = (many (line_blue l) + many (line_red l))%Z
   | Graph => exists c, read_graph (bits_of s) one j = Some c /\ graph_right one P A c /\ count = many (nodes c) /\
              affordable one (stated_ratio (of_budget s)) above (stated_delta (of_budget s)) c = true
@@ -85,19 +128,25 @@ Proof.
   unfold check. split.
   - destruct (read_stated j) as [s|] eqn:S; [|discriminate].
     destruct (definition _ _ _) as [[[y above] d]|] eqn:D; [|discriminate]. apply definition_iff in D as (-> & -> & P & A & W).
-    destruct (enough_bits _ (stated_bits _ _ S)) as [B E]. set (one := Z.shiftl 1 (bits_of s)) in *.
+    pose proof (stated_bits _ _ S) as Bits. destruct (enough_bits _ Bits) as [B E]. set (one := Z.shiftl 1 (bits_of s)) in *.
     pose proof W as (RP & RA & DP & DA & _). intros H. exists s, above, P, A. split; [reflexivity|]. destruct (of_kind s).
-    + destruct (read_line _ _ j) as [l|] eqn:L; [|discriminate]. destruct (check_line _ _ _ _ _ _ _ _ _) eqn:C; [|discriminate].
-      injection H as <- <-. do 2 (split; [auto|]). exists l. split; [reflexivity|]. split; [|reflexivity].
-      eapply check_line_iff; eassumption.
+    + destruct (read_line _ _ j) as [l|] eqn:L; [|discriminate].
+      destruct (check_line _ _ _ _ _ _ _ _ _ _ _) eqn:C; [|discriminate]. injection H as <- <-. do 2 (split; [auto|]).
+      destruct (some_hair (bits_of s) P ltac:(lia)) as [small H]. exists l, small. split; [reflexivity|]. split; [exact H|].
+      split; [|reflexivity]. apply (hair_iff (bits_of s) _ _ _ _ ltac:(lia) RP DP) in H as [RS DS].
+      destruct (shrunk _ _ _) as [small_y small_d]. eapply check_line_iff; eassumption.
     + destruct (read_graph _ _ j) as [c|] eqn:L; [|discriminate]. destruct (check_graph _ _ _ _ _) eqn:C; [|discriminate].
       injection H as <- <-. do 2 (split; [auto|]). exists c. split; [reflexivity|].
       eapply (check_graph_iff one _ above _ P A) in C; try assumption. tauto.
   - intros (s & above & P & A & S & <- & W & H). rewrite S.
     rewrite (proj2 (definition_iff (of_budget s) _ above _) (conj eq_refl (conj eq_refl (ex_intro _ P (ex_intro _ A W))))).
-    destruct (enough_bits _ (stated_bits _ _ S)) as [B E]. cbv zeta in H. set (one := Z.shiftl 1 (bits_of s)) in *.
+    pose proof (stated_bits _ _ S) as Bits. destruct (enough_bits _ Bits) as [B E]. cbv zeta in H.
+    set (one := Z.shiftl 1 (bits_of s)) in *.
     pose proof W as (RP & RA & DP & DA & _). destruct (of_kind s).
-    + destruct H as (l & L & R & ->). rewrite L. eapply check_line_iff in R; try eassumption. rewrite R. reflexivity.
+    + destruct H as (l & small & L & H & R & ->). rewrite L.
+      apply (hair_iff (bits_of s) _ _ _ _ ltac:(lia) RP DP) in H as [RS DS].
+      eapply check_line_iff in R; try eassumption. rewrite <- surjective_pairing in R. cbv zeta. fold one.
+      rewrite R. reflexivity.
     + destruct H as (c & L & R & -> & F). rewrite L.
       rewrite (proj2 (check_graph_iff one _ above _ P A c RP DP RA DA B E) (conj F R)). reflexivity.
 Qed.

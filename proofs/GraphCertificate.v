@@ -190,7 +190,7 @@ Proof.
   of_privacy P. set (x := (ratio P + delta P) / (1 + ratio P)).
   assert (X : x * (1 + ratio P) = ratio P + delta P) by (unfold x; field; lra).
   assert (0 <= x <= 1) by (split; nra).
-  apply (balanced_bound one y above d P); try assumption. apply le_step; repeat split; nra.
+  apply (balanced_bound one above d P); try assumption; [apply ratio_between|]. apply le_step; repeat split; nra.
 Qed.
 
 Lemma fixed_bounds n v top : known c n = Some v -> is_fixed c n ->

@@ -92,7 +92,7 @@ Definition held (n : string) : option (option Z) :=
 
 Definition fixed_top (n : string) (v : node) : option Z :=
   match value_of n, held n with
-  | Some b, Some h => fixed_value one y above d b (says_truth v) h
+  | Some b, Some h => fixed_value one y d above d b (says_truth v) h
   | _, _ => None
   end.
 
@@ -160,7 +160,6 @@ Definition longest : Z :=
   | Everywhere b => value_length b
   | Each m => fold_left (fun most e => Z.max most (value_length (snd e))) (Names.elements m) 0
   end.
-Definition many {A} (l : list A) : Z := fold_left (fun n _ => n + 1) l 0.
 Definition affordable : bool :=
   let size := bit_length one + longest + length_of y + length_of above + length_of d in
   let work := many (edges c) + many (nodes c) + fold_left (fun n e => n + many (snd e)) (lowered c) 0 in

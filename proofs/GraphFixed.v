@@ -146,7 +146,7 @@ Lemma fixed_top_iff n v top : (0 <= says_truth v <= one)%Z ->
   (fixed_top one y above d c beside paths n v = Some top <-> fixed_right one P A c n (says_truth v) top).
 Proof.
   intros R. unfold fixed_top, fixed_right. set (t := says_truth v) in *.
-  assert (E : forall b h, fixed_value one y above d b t h = Some top <->
+  assert (E : forall b h, fixed_value one y d above d b t h = Some top <->
     match b with
     | Balanced => down (balance P) t /\ up (balance A) top
     | Value m => probability (Q2R m) /\

@@ -108,6 +108,32 @@ Proof.
   injection E as E. specialize (IH qs (k - 1) E). destruct (S k); lia.
 Qed.
 
+Lemma heard_below weights k S S' : (forall j, j <= k -> S j = S' j) -> heard weights k S = heard weights k S'.
+Proof.
+  revert k; induction weights as [| w ws IH]; intros k E; cbn [heard]; [reflexivity|].
+  rewrite (E k), (IH (k - 1)); [reflexivity | intros; apply E; lia | lia].
+Qed.
+
+(** There is such an event, and it does not look beyond the two ends. *)
+Lemma excess_reached left right p ps q qs k : length ps = length qs -> exists S,
+  left * heard (p :: ps) k S - right * heard (q :: qs) k S = excess left right (p :: ps) (q :: qs) /\
+  (forall j, k <= j -> S j = S k) /\ (forall j, j <= k - Z.of_nat (length ps) -> S j = S (k - Z.of_nat (length ps))).
+Proof.
+  revert p q qs k; induction ps as [| p' ps IH]; intros p q [| q' qs] k E; try discriminate.
+  - exists (fun _ => 0 <? left * p - right * q). split; [|split; reflexivity]. cbn [heard excess].
+    destruct (Z.ltb_spec 0 (left * p - right * q)); lia.
+  - injection E as E. destruct (IH p' q' qs (k - 1) E) as (S & A & B & C).
+    exists (fun j => if k <=? j then 0 <? left * p - right * q else S j).
+    assert (F : forall ws, heard ws (k - 1) (fun j => if k <=? j then 0 <? left * p - right * q else S j) = heard ws (k - 1) S).
+    { intros ws. apply heard_below. intros j J. destruct (Z.leb_spec k j); [lia | reflexivity]. }
+    split; [|split].
+    + set (ws := p' :: ps) in *. set (vs := q' :: qs) in *. cbn [heard excess]. rewrite !F, Z.leb_refl.
+      destruct (Z.ltb_spec 0 (left * p - right * q)); lia.
+    + intros j J. rewrite (proj2 (Z.leb_le k j) J), Z.leb_refl. reflexivity.
+    + cbn [length]. intros j J. destruct (Z.leb_spec k j), (Z.leb_spec k (k - Z.of_nat (Datatypes.S (length ps)))); try lia.
+      rewrite (C j), (C (k - Z.of_nat (Datatypes.S (length ps)))) by lia. reflexivity.
+Qed.
+
 Lemma over_all_events_fits y d ps qs k S : length ps = length qs -> over_all_events y d ps qs = true ->
   fits one y d (heard ps k S) (heard qs k S) = true /\ fits one y d (heard qs k S) (heard ps k S) = true.
 Proof.
@@ -306,6 +332,38 @@ Proof.
   apply and_comm. apply over_all_events_fits; [|exact H]. rewrite !row_length. f_equal.
   pose proof (f_equal (@length Z) (from_first yes one some)) as F.
   pose proof (f_equal (@length Z) (to_last yes one some)) as R. rewrite app_length in R. simpl in F, R. lia.
+Qed.
+
+(** ... and what is refused is not private. *)
+Theorem all_events_iff y d l : margin_is_private y d yes = true <-> rising yes = true /\ forall S, settled l S ->
+  fits one y d (margin lowest yes l S) (margin lowest yes (l + 1) S) = true /\
+  fits one y d (margin lowest yes (l + 1) S) (margin lowest yes l S) = true.
+Proof.
+  split.
+  - intros H. split; [unfold margin_is_private in H; apply andb_prop in H; apply H | intros S; apply all_events, H].
+  - intros [R H]. unfold margin_is_private. rewrite R. unfold over_all_events. cbn [andb].
+    assert (L : length (row 0 (tl yes)) = length (row 0 (removelast yes)) /\ Z.of_nat (length (row 0 (tl yes))) = size).
+    { rewrite !row_length. pose proof (f_equal (@length Z) (from_first yes one some)) as F.
+      pose proof (f_equal (@length Z) (to_last yes one some)) as E. rewrite app_length in E. unfold size. simpl in F, E. lia. }
+    assert (G : forall S, settled l S ->
+      Zpos (Qden y * Qden d) * heard (row 0 (tl yes)) (l - lowest) S
+      - Qnum y * Zpos (Qden d) * heard (row 0 (removelast yes)) (l - lowest) S <= Zpos (Qden y) * Qnum d * one /\
+      Zpos (Qden y * Qden d) * heard (row 0 (removelast yes)) (l - lowest) S
+      - Qnum y * Zpos (Qden d) * heard (row 0 (tl yes)) (l - lowest) S <= Zpos (Qden y) * Qnum d * one).
+    { intros S E. specialize (H S E). destruct (margins_are l S E) as [A B]. rewrite A, B in H. unfold fits in H.
+      rewrite !Z.leb_le in H. lia. }
+    destruct L as [L N]. destruct (row 0 (tl yes)) as [| p ps], (row 0 (removelast yes)) as [| q qs]; try discriminate.
+    { cbn [length] in N; lia. }
+    injection L as L. cbn [length] in N. rewrite andb_true_iff, !Z.leb_le.
+    assert (W : forall S, (forall j, l - lowest <= j -> S j = S (l - lowest)) ->
+      (forall j, j <= l - highest -> S j = S (l - highest)) -> settled l S).
+    { intros S A B. split; right; [apply A; lia | symmetry; apply B; lia]. }
+    assert (E : l - highest = l - lowest - Z.of_nat (length ps)) by (unfold highest; lia).
+    split.
+    + destruct (excess_reached (Zpos (Qden y * Qden d)) (Qnum y * Zpos (Qden d)) p ps q qs (l - lowest) L) as (S & <- & A & B).
+      apply (G S), W; [exact A | rewrite E; exact B].
+    + destruct (excess_reached (Zpos (Qden y * Qden d)) (Qnum y * Zpos (Qden d)) q qs p ps (l - lowest) (eq_sym L))
+        as (S & <- & A & B). apply (G S), W; [exact A | rewrite E, L; exact B].
 Qed.
 
 (** Where the noise goes on beyond the table, the table is wide enough for levels that are clipped. *)

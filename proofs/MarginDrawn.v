@@ -1,5 +1,5 @@
 (** The noise as it is drawn: one number w of so many random bits, and how many entries of the table are not above it. So each
-    set of margins has exactly the table's integer over 2^bits. *)
+    set of margins has exactly the table's integer over 2^bits, also where most bits are drawn only if they are needed. *)
 
 From Coq Require Import ZArith QArith List Lia Bool Setoid.
 From Duotone Require Import Coin Bytes Margin.
@@ -46,8 +46,57 @@ Proof.
   apply average_ext. intros w [W _]. unfold drawn_margin. rewrite (proj2 (Z.leb_le 0 w) W). cbn [indicator]. ring.
 Qed.
 
-(** In bytes. *)
-Corollary margin_bytes_exact n lowest entries l S : rising (size (8 * n)) entries = true ->
-  Coin.chance S (bytes n (fun w => outcome (drawn_margin lowest entries l w))) ==
-  inject_Z (margin (size (8 * n)) lowest entries l S) / inject_Z (size (8 * n)).
-Proof. intros R. rewrite bytes_uniform. apply margin_drawn_exact, R. Qed.
+(** ** `Coin.margins`: the other bits are drawn only where the first are those of an entry *)
+
+Definition in_two_margin (first rest : nat) lowest entries l : sampler Z :=
+  let top t := Z.shiftr t (Z.of_nat rest) in
+  draw first (fun w =>
+    if existsb (fun t => Z.eqb (top t) w) entries
+    then draw rest (fun v => outcome (drawn_margin lowest entries l (Z.lor (Z.shiftl w (Z.of_nat rest)) v)))
+    else outcome (drawn_margin lowest (map top entries) l w)).
+
+(** Where no entry begins so, what comes next does not matter. *)
+Lemma first_tells rest entries w v : (0 <= v < size rest)%Z -> existsb (fun t => (t / size rest =? w)%Z) entries = false ->
+  leading (fun t => t <=? w * size rest + v)%Z entries = leading (fun t => t <=? w)%Z (map (fun t => t / size rest)%Z entries).
+Proof.
+  intros Hv. induction entries as [| t entries IH]; [reflexivity|]. cbn [existsb map leading]. intros E.
+  apply orb_false_iff in E as [E F]. apply Z.eqb_neq in E. rewrite IH by exact F. pose proof (size_positive rest).
+  pose proof (Z.div_mod t (size rest)). pose proof (Z.mod_pos_bound t (size rest)).
+  assert (G : (t <=? w * size rest + v)%Z = (t / size rest <=? w)%Z) by (apply eq_true_iff_eq; rewrite !Z.leb_le; nia).
+  rewrite G. reflexivity.
+Qed.
+
+Lemma existsb_shift rest entries w :
+  existsb (fun t => (Z.shiftr t (Z.of_nat rest) =? w)%Z) entries = existsb (fun t => (t / size rest =? w)%Z) entries.
+Proof. induction entries as [| t entries IH]; [reflexivity|]. cbn [existsb]. rewrite IH, shift_div. reflexivity. Qed.
+
+Theorem in_two_margin_exact first rest lowest entries l S : rising (size (first + rest)) entries = true ->
+  Coin.chance S (in_two_margin first rest lowest entries l) ==
+  inject_Z (margin (size (first + rest)) lowest entries l S) / inject_Z (size (first + rest)).
+Proof.
+  intros R. rewrite <- margin_drawn_exact by exact R. unfold in_two_margin, drawn_with. cbn [Coin.chance].
+  rewrite average_split. apply average_ext. intros w _.
+  assert (M : map (fun t => Z.shiftr t (Z.of_nat rest)) entries = map (fun t => t / size rest)%Z entries) by
+    (apply map_ext; intros t; apply shift_div).
+  rewrite M, existsb_shift. destruct (existsb _ entries) eqn:E.
+  - cbn [Coin.chance]. apply average_ext. intros v Hv. rewrite joined by exact Hv. reflexivity.
+  - cbn [Coin.chance]. rewrite <- (average_constant rest (indicator _)). apply average_ext. intros v Hv.
+    unfold drawn_margin. rewrite first_tells by assumption. reflexivity.
+Qed.
+
+(** In bytes: eight, and the others. *)
+Definition margin_bytes (rest : nat) lowest entries l : sampler Z :=
+  let top t := Z.shiftr t (Z.of_nat (8 * rest)) in
+  bytes 8 (fun w =>
+    if existsb (fun t => Z.eqb (top t) w) entries
+    then bytes rest (fun v => outcome (drawn_margin lowest entries l (Z.lor (Z.shiftl w (Z.of_nat (8 * rest))) v)))
+    else outcome (drawn_margin lowest (map top entries) l w)).
+
+Corollary margin_bytes_exact rest lowest entries l S : let bits := (64 + 8 * rest)%nat in rising (size bits) entries = true ->
+  Coin.chance S (margin_bytes rest lowest entries l) ==
+  inject_Z (margin (size bits) lowest entries l S) / inject_Z (size bits).
+Proof.
+  intros bits R. unfold bits in *. rewrite <- in_two_margin_exact by exact R. unfold margin_bytes, in_two_margin.
+  rewrite bytes_uniform. change (8 * 8)%nat with 64%nat. apply chance_draw. intros w _.
+  destruct (existsb _ entries); [apply bytes_uniform | reflexivity].
+Qed.

@@ -9,7 +9,7 @@
     union of such parts; moved down to 0, next to each other, they would have phi of their length. *)
 
 From Coq Require Import ZArith QArith Reals Qreals Lra Lia Psatz List Bool.
-From Duotone Require Import Step Graph Levels LineMechanism Balanced Table LineCheck LineCertificate Sum Margin.
+From Duotone Require Import Step Graph Levels LineMechanism Balanced Table Sum Margin.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -22,7 +22,8 @@ Definition clipped (cap : Z) (x : level) : Z :=
 Section Checked.
 Variables (one lowest cap : Z) (yes : list Z) (y d : Q) (P : privacy).
 Hypotheses (one_positive : (0 < one)%Z) (some : yes <> []) (wide_enough : wide one lowest yes cap).
-Hypotheses (ratio_least : (Zpos (Qden y) <= Qnum y)%Z) (ratio_below : Q2R y <= ratio P) (delta_is : delta P = Q2R d).
+Hypotheses (ratio_least : (Zpos (Qden y) <= Qnum y)%Z) (ratio_below : Q2R y <= ratio P).
+Hypotheses (delta_least : (0 <= Qnum d)%Z) (delta_below : Q2R d <= delta P).
 Hypothesis accepted : margin_is_private one y d yes = true.
 
 (** The probability of a set of margins. *)
@@ -39,12 +40,10 @@ Qed.
 Theorem clipped_chances_private l l' S : seen one yes cap S -> (Z.abs (l - l') <= 1)%Z ->
   margin_chance (clip cap l) S <= ratio P * margin_chance (clip cap l') S + delta P.
 Proof.
-  intros E N. assert (D : (0 <= Qnum d)%Z).
-  { of_privacy P. pose proof (Q2R_parts d) as K. rewrite <- delta_is in K.
-    assert (0 < IZR (Zpos (Qden d))) by (apply IZR_lt; lia). apply le_IZR. nra. }
-  pose proof (clipped_private one lowest yes some y d cap l l' S accepted ratio_least D wide_enough E N) as F.
+  intros E N.
+  pose proof (clipped_private one lowest yes some y d cap l l' S accepted ratio_least delta_least wide_enough E N) as F.
   apply (fits_iff one y d one_positive) in F. pose proof (margin_chance_probability (clip cap l') S) as [? _].
-  unfold margin_chance in *. rewrite delta_is. nra.
+  unfold margin_chance in *. nra.
 Qed.
 
 Section Datasets.
@@ -116,7 +115,7 @@ Theorem margin_honest eps : 0 <= eps -> ratio P = exp eps ->
   honest_question {| charged := (eps, delta P); answers := Z.to_nat (2 * wider); law := margin_law |}.
 Proof.
   intros He Er. unfold honest_question; cbn [charged answers law fst snd].
-  refine (conj He (conj (delta_least P) (conj _ _))).
+  refine (conj He (conj (Step.delta_least P) (conj _ _))).
   - intros a. split; [intros i _; apply margin_chance_probability|].
     rewrite <- (Rmult_1_l (total _ _)). replace (1 * total (Z.to_nat (2 * wider)) (margin_law a)) with
       (likely (Z.to_nat (2 * wider)) (margin_law a) (fun _ => true)).
@@ -129,46 +128,6 @@ Qed.
 
 End Datasets.
 End Checked.
-
-(** ** The sign of the margin of a line's table is the answer of that table *)
-
-(** Both sides from the boundary outwards, as one list from the lowest level on. *)
-Definition line_entries (one : Z) (blue red : list Z) : list Z := map (fun t => one - t)%Z (rev red) ++ blue.
-Definition line_lowest (red : list Z) : Z := (- Z.of_nat (length red))%Z.
-
-Lemma entry_nth here rest n d : entry here rest n = nth (Nat.min n (length rest)) (here :: rest) d.
-Proof. revert here n; induction rest as [| t rest IH]; intros here [| n]; try reflexivity. cbn. rewrite IH. reflexivity. Qed.
-
-Lemma chance_is_table one b0 blues r0 reds l : (0 < one)%Z ->
-  part one (chance one (line_lowest (r0 :: reds)) (line_entries one (b0 :: blues) (r0 :: reds)) l) =
-  table one (b0, blues) (r0, reds) l.
-Proof.
-  intros O. unfold chance, line_lowest, line_entries, table. cbn [fst snd].
-  set (n := length (r0 :: reds)). assert (N : (1 <= n)%nat) by (unfold n; simpl; lia).
-  assert (L : length (map (fun t => one - t)%Z (rev (r0 :: reds))) = n) by (rewrite map_length, rev_length; reflexivity).
-  rewrite app_length, L. cbn [length]. destruct (Z.leb_spec 0 l).
-  - f_equal. rewrite app_nth2, L by lia. rewrite (entry_nth b0 blues _ one). f_equal. lia.
-  - rewrite (part_no one O), (entry_nth r0 reds _ one). f_equal. rewrite app_nth1 by lia.
-    rewrite (nth_indep _ one (one - 0)%Z) by lia. rewrite (map_nth (fun t => one - t)%Z (rev (r0 :: reds)) 0%Z).
-    f_equal. rewrite rev_nth by (fold n; lia). fold n. rewrite (nth_indep _ one 0%Z) by (simpl; lia). f_equal.
-    unfold n in *. cbn [length] in *. lia.
-Qed.
-
-(** Clipped to a cap, or to none that matters. *)
-Theorem margin_sign one b0 blues r0 reds cap l :
-  let yes := line_entries one (b0 :: blues) (r0 :: reds) in
-  let lowest := line_lowest (r0 :: reds) in
-  let highest := Z.of_nat (length blues) in
-  (0 < one)%Z -> (1 <= cap)%Z -> (- cap <= l < cap \/ - cap <= lowest /\ highest < cap)%Z ->
-  (lowest <= - cap \/ ends_above one yes)%Z -> (cap - 1 <= highest \/ ends_below one yes)%Z ->
-  part one (margin one lowest yes (clip cap l) (fun k => 0 <=? k)%Z) = table one (b0, blues) (r0, reds) l.
-Proof.
-  intros yes lowest highest O C I A B. rewrite <- chance_is_table by exact O. f_equal.
-  assert (H : (lowest + Z.of_nat (length yes) - 1 = highest)%Z).
-  { unfold lowest, line_lowest, yes, line_entries, highest. rewrite app_length, map_length, rev_length. cbn [length]. lia. }
-  apply clipped_sign_exact; fold yes; fold lowest; rewrite ?H; auto; try lia.
-  intros E. apply app_eq_nil in E as [_ E]; discriminate.
-Qed.
 
 (** ** The margin is free *)
 

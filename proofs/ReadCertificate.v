@@ -135,6 +135,7 @@ Fixpoint two_sides (at_level : Z) (levels below : list level) : list level * lis
 
 Record line_certificate := {
   line_boundary : boundary;
+  line_cap : option Z;
   line_blue : list Z; line_red : list Z;
   blue_error : list Q; red_error : list Q
 }.
@@ -143,9 +144,11 @@ Definition read_line (bits one : Z) (j : json) : option line_certificate :=
   let! b := field "boundary" j in
   let! boundary := if is_text "selection" b then Some Selection else read_boundary b in
   let! l := field "lowest" j in let! lowest := integer l in
+  let! c := field "cap" j in let! cap := match c with Null => Some None | _ => option_map Some (integer c) end in
+  let! claims := field "claims" j in let! m := field "margin" claims in need! is_true m in
   let! r := field "rows" j in let! r := items r in let! levels := all (read_level bits one) r in
   let (red, blue) := two_sides lowest levels [] in
-  Some {| line_boundary := boundary; line_blue := map of_yes blue; line_red := map of_no red;
+  Some {| line_boundary := boundary; line_cap := cap; line_blue := map of_yes blue; line_red := map of_no red;
           blue_error := map level_error blue; red_error := map level_error red |}.
 
 Definition read_node (bits one : Z) (e : string * json) : option (string * node) :=
@@ -201,7 +204,8 @@ Definition check (j : json) : option (kind * Z) :=
   let! (y, above, d) := definition (stated_ratio (of_budget s)) (stated_epsilon (of_budget s)) (stated_delta (of_budget s)) in
   match of_kind s with
   | Line => let! l := read_line bits one j in
-            need! check_line one y above d (line_boundary l) (line_blue l) (line_red l) (blue_error l) (red_error l) in
+            need! check_line one y above d (shrunk bits y d) (line_cap l) (line_boundary l) (line_blue l) (line_red l)
+                             (blue_error l) (red_error l) in
             Some (Line, many (line_blue l) + many (line_red l))
   | Graph => let! g := read_graph bits one j in
              need! check_graph one y above d g in

@@ -36,6 +36,9 @@ End Table.
 Lemma up_least n d : (0 < d)%Z -> (n <= d * up n d)%Z.
 Proof. intros; unfold up. pose proof (Z.mul_div_le (- n) d H). lia. Qed.
 
+Lemma Q2R_parts q : Q2R q * IZR (Zpos (Qden q)) = IZR (Qnum q).
+Proof. unfold Q2R; field. apply not_0_IZR; lia. Qed.
+
 (** The probability that an entry stands for. *)
 Definition part (one t : Z) : R := IZR t / IZR one.
 

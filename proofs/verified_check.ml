@@ -154,7 +154,7 @@ let budget certificate =
 
 let verdict file =
   let proved certificate (kind, count) =
-    let rows = match kind with Line -> " levels" | Graph -> " datasets" in
+    let rows = match kind with Line -> " levels, with their margins," | Graph -> " datasets" in
     Big_int_Z.string_of_big_int count ^ rows ^ " are private and optimal under " ^ budget certificate in
   try
     let certificate = read file in

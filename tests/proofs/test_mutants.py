@@ -1,4 +1,4 @@
-"""The checker made weaker, in seventeen ways: each time a lemma fails, and the proofs' page says which."""
+"""The checker made weaker, in twenty-two ways: each time a lemma fails, and the proofs' page says which."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ MUTANTS = [
     Mutant(
         "the balanced value's bound is rounded down",
         "LineCheck",
-        "  up ((Qnum above * Zpos (Qden d)",
-        "  Z.div ((Qnum above * Zpos (Qden d)",
+        "  up ((Qnum above * Zpos (Qden most)",
+        "  Z.div ((Qnum above * Zpos (Qden most)",
         "LineCertificate",
         "balanced_bound",
     ),
@@ -104,10 +104,50 @@ MUTANTS = [
     Mutant(
         "beyond a table's end nothing is bounded",
         "LineCheck",
-        "close (if ceiling one above d top =? top then top else one) here",
+        "close (if ceiling one above most last =? last then last else one) (further (reach - 1) here rest)",
         "true",
         "LineCertificate",
-        "side_near",
+        "checked_side_near",
+    ),
+    Mutant(
+        "margins are compared one way only",
+        "Margin",
+        "&& (excess left right qs ps <=? room)",
+        "&& true",
+        "Margin",
+        "over_all_events_fits",
+    ),
+    Mutant(
+        "of all margins the one that tells most is compared, alone",
+        "Margin",
+        "Z.max 0 (left * p - right * q) + excess left right ps qs",
+        "Z.max (Z.max 0 (left * p - right * q)) (excess left right ps qs)",
+        "Margin",
+        "event_excess",
+    ),
+    Mutant(
+        "what lies beyond the last row is not compared",
+        "Margin",
+        "(row 0 (tl yes)) (row 0 (removelast yes)).",
+        "(removelast (row 0 (tl yes))) (removelast (row 0 (removelast yes))).",
+        "Margin",
+        "all_events",
+    ),
+    Mutant(
+        "an entry may be smaller than the one before",
+        "Margin",
+        "  rising yes && over_all_events",
+        "  true && over_all_events",
+        "Margin",
+        "all_events_iff",
+    ),
+    Mutant(
+        "noise without ends may stop at the cap",
+        "LineCheck",
+        "(many red =? 2 * cap - 1)",
+        "(many red =? cap)",
+        "LineCertificate",
+        "noise_accepted",
     ),
     Mutant(
         "a witness need not be a neighbour",

@@ -73,7 +73,10 @@ def test_it_says_what_it_proved(tmp_path: Path) -> None:
     """ε, or the ratio where that was given, and δ: digit for digit as the certificate has them."""
     graph = families.votes(3).graph()
     for table, says in (
-        (line_table(balanced(ApproxDP(1, "1e-6"))), "30 levels are private and optimal under epsilon 1, delta 1/1000000"),
+        (
+            line_table(balanced(ApproxDP(1, "1e-6"))),
+            "30 levels, with their margins, are private and optimal under epsilon 1, delta 1/1000000",
+        ),
         (graph_table(graph, ApproxDP(exp_epsilon="3/2")), "8 datasets are private and optimal under ratio 3/2, delta 0"),
         (line_table(balanced(ApproxDP("0.1" + "0" * 60 + "1", "1/7"))), f"under epsilon 1{'0' * 60}1/1{'0' * 62}, delta 1/7"),
     ):
@@ -98,6 +101,23 @@ def test_all_three_give_the_same_verdict_on_spoilt_certificates(seed: int, tmp_p
     for text, verdict in zip(texts, proved, strict=True):
         assert verdict == tool_accepts(text) == package_accepts(text), text
     assert len(texts) / 100 < sum(proved) < len(texts) / 2
+
+
+def test_all_three_give_the_same_verdict_on_other_caps_and_cut_tables(tmp_path: Path) -> None:
+    """Levels clipped elsewhere, or not at all, and rows left out at the ends: changes of letters do not come upon these."""
+    texts = []
+    for certificate in good():
+        if not isinstance(certificate["rows"], list) or "cap" not in certificate:
+            continue
+        rows, lowest, cap = certificate["rows"], certificate["lowest"], certificate["cap"] or len(certificate["rows"])
+        near = {cap + more for more in range(-3, 4)} | {2 * cap, cap // 2, -lowest, len(rows) + lowest, -1, 0, 1, 10**39}
+        for low, high in [(0, 0), (1, 0), (0, 1), (1, 1), (2, 2), (-lowest - 1, -lowest - 1), (-lowest, 0)]:
+            kept = {"lowest": lowest + low, "rows": rows[low : len(rows) - high]}
+            texts += [json.dumps({**certificate, **kept, "cap": other}) for other in (None, *sorted(near), True, 7.0, "7")]
+    proved = verdicts(texts, tmp_path)
+    for text, verdict in zip(texts, proved, strict=True):
+        assert verdict == tool_accepts(text) == package_accepts(text), text
+    assert 20 < sum(proved) < len(texts) / 2
 
 
 def test_a_file_that_is_none(tmp_path: Path) -> None:

@@ -143,6 +143,9 @@ def good() -> list[dict[str, Any]]:
         line_table(balanced(rounded)),
         line_table(partition_selection(exact)),
         line_table(with_boundary(rounded, "1/3")),
+        line_table(balanced(exact)).unclipped(),
+        line_table(balanced(ApproxDP(exp_epsilon=64))),  # whose noise has no ends
+        line_table(with_boundary(ApproxDP(exp_epsilon=64), 1)),
         graph_table(path, exact),
         graph_table(path, rounded, "3/5"),
         graph_table(fork, exact, {"a": "3/10", "b": "7/10"}),
@@ -263,6 +266,8 @@ def spoilt(certificate: dict[str, Any], rng: random.Random) -> str:
             "from",
             "lowered",
             "lowest",
+            "cap",
+            "margin",
             "wrong",
             "fine",
             "close_calls",

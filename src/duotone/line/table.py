@@ -327,7 +327,7 @@ def _side(floor: Rounded, ceiling: Rounded, start: Fraction, top: Fraction, cap:
         side.append(int(here))
         worst = max(worst, bound - here)
     last = here if cap is None else side[cap - 1]
-    return tuple(side), int(worst if up(bound) == bound else max(worst, one - last))
+    return tuple(side), int(max(worst, (bound if up(bound) == bound else one) - last))
 
 
 def _too_long(most: int) -> DuotoneError:
