@@ -68,8 +68,8 @@ proofs: setup prover
 	@cat proofs/assumptions.txt
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/proofs
 
-# branch coverage of what privacy rests on, as pyproject.toml lists it (docs/architecture.md names each exception)
-COVERED := tests/privacy tests/line tests/questions tests/release tests/model tests/ledger tests/tables src
+# branch coverage of what privacy rests on, as pyproject.toml lists it (CONTRIBUTING.md explains each exception)
+COVERED := tests/privacy tests/line tests/graphs tests/questions tests/release tests/model tests/ledger tests/tables tests/cli src
 coverage: setup programs
 	$(INSTALL) coverage
 	$(BIN)/coverage erase
