@@ -89,13 +89,13 @@ def search_seconds(question: Prepared, rows: int) -> float:
     if question.compiled is None:
         return 0.0
     groups = 1 if not question.by else rows if question.listed is None else len(question.listed)
-    reach, replaced, seconds = question.terms.reach, question.declared.replaced, 0.0
+    replaced, seconds = question.declared.replaced, 0.0
     for (atom, _), compared in zip(atoms(question.compiled.tree), question.compiled.comparisons, strict=True):
         match atom:
             case MeanDifference() | VarianceThreshold():
-                seconds += BY_PAIR[replaced] * reach**2
+                seconds += BY_PAIR[replaced] * compared.searched**2
             case CountsComparison():
                 cells = sum(len(asked.values) for asked in compared.requests.values() if isinstance(asked, Tally))
                 steps = sum(isinstance(part, Aggregate | Arithmetic) for part in parts_of(atom.expression))
-                seconds += BY_TABLE[replaced] * steps * float(2 * reach + 1) ** cells
+                seconds += BY_TABLE[replaced] * steps * float(2 * compared.searched + 1) ** cells
     return groups * seconds

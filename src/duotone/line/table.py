@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import gmpy2
 import numpy as np
@@ -262,8 +262,17 @@ def line_table(mechanism: LineMechanism) -> Table:
     return wide_enough(build)
 
 
-def reach(mechanism: LineMechanism) -> int:
-    """How many people matter: levels of so many, and of more, are alike, also with their margins; perhaps a few too many.
+class Reach(NamedTuple):
+    """How many people matter: levels of so many, and of more, are alike."""
+
+    answers: int
+    """To yes and no alone."""
+    margins: int
+    """To margins, too."""
+
+
+def reach(mechanism: LineMechanism) -> Reach:
+    """How many people matter to answers, and to their margins; perhaps a few too many.
 
     In closed form where δ is more than rounding takes: a side then settles no sooner than the optimum is certain, and no later
     than φ rounded down does. Where these differ, or δ is 0 or next to it, a table is built to count.
@@ -272,7 +281,7 @@ def reach(mechanism: LineMechanism) -> int:
 
     >>> from duotone import ApproxDP, balanced
     >>> reach(balanced(ApproxDP(1, "1e-6")))
-    29
+    Reach(answers=15, margins=29)
     """
     privacy = require_approx_dp(mechanism.privacy)
     boundary_text(mechanism.boundary)  # raises what no certificate could say
@@ -281,8 +290,9 @@ def reach(mechanism: LineMechanism) -> int:
         low, exact = on_line(floor, mechanism.boundary), on_line(privacy.exactly(), mechanism.boundary)
         latest = [floor.settles_after(side) for side in (low.blue, low.red)]
         if max(latest) < SHORT or (max(latest) < LONGEST // 2 and latest == [*exact.certain]):  # far from the longest
-            return int(sum(latest)) + 1
-    return line_table(mechanism).reach
+            return Reach(int(max(latest)) + 1, int(sum(latest)) + 1)
+    table = line_table(mechanism)
+    return Reach(max(len(table.blue), len(table.red)), table.reach)
 
 
 def wide_enough(build: Callable[[int], Table | None]) -> Table:

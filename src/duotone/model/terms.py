@@ -19,7 +19,7 @@ from duotone.cached import cached_property
 from duotone.line.choice import least_epsilon
 from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
 from duotone.line.noise import Margin
-from duotone.line.table import Outcome, Table, line_table, reach
+from duotone.line.table import Outcome, Reach, Table, line_table, reach
 from duotone.line.three_way import ThreeWay, three_way_table
 from duotone.model.accuracy import Accuracy, Clearness
 from duotone.model.answer import CountLimit
@@ -102,11 +102,16 @@ class DefiniteTerms:
         return table if self.count is None else table.unclipped()
 
     @cached_property
-    def reach(self) -> int:
-        """The last level that an answer tells apart, or a little more. Refuses a budget without a table."""
+    def reaches(self) -> Reach:
+        """The last level that an answer, and its margin, tell apart, or a little more. Refuses a budget without a table."""
         if self.selection is not None:
             reach(self.selection)
         return reach(self.mechanism)
+
+    @property
+    def reach(self) -> int:
+        """That of margins."""
+        return self.reaches.margins
 
     @property
     def accuracy(self) -> Accuracy:
@@ -181,6 +186,11 @@ class ThreeWayTerms:
     def reach(self) -> int:
         """From which level on all are alike."""
         return self.table.reach
+
+    @property
+    def reaches(self) -> Reach:
+        """The same, with no margins."""
+        return Reach(self.reach, self.reach)
 
     @property
     def accuracy(self) -> Clearness:

@@ -110,7 +110,7 @@ def _prepared(
     source, asked, declared, listed = checked.source, checked.asked, checked.declared, checked.listed
     with closed_on_error(source.close):
         terms, most = _terms(budget, asked.by, declared, listed, costs)
-        compiled = compile_question(asked, declared, terms.reach, source)
+        compiled = compile_question(asked, declared, terms.reaches, source)
         terms = terms.about(compiled.count)
         prepared = Prepared(source, asked, asked.by, declared, most, listed, terms, compiled, checked.opened_anew).checked()
         require_trial(checked.on_trial(most))

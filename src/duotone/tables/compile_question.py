@@ -17,6 +17,7 @@ import ibis
 import numpy as np
 
 from duotone.errors import DuotoneError
+from duotone.line.table import Reach
 from duotone.model.answer import CountLimit
 from duotone.model.bounds import FLOAT_STEPS, SQUARED_STEPS, Bounds
 from duotone.model.dataset import Dataset
@@ -203,9 +204,9 @@ class Compiled:
         )
 
 
-def compile_question(asked: ParsedQuestion, declared: Dataset, reach: int, source: Source) -> Compiled:
-    """Check a question against what is declared and what the engine can do, and compile its comparisons; `reach` is the
-    mechanism's last level.
+def compile_question(asked: ParsedQuestion, declared: Dataset, reaches: Reach, source: Source) -> Compiled:
+    """Check a question against what is declared and what the engine can do, and compile its comparisons; `reaches` are the
+    mechanism's last levels.
 
     Under replace all rows are looked at, since everybody may change; with group by, only those that take part.
     """
@@ -218,7 +219,7 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reach: int, sourc
     compiled: list[CompiledComparison] = []
 
     def make(atom: Atom) -> CompiledComparison:
-        compiled.append(compile_comparison(as_numbers(atom, finer.keys()), declared, reach, rows or ALWAYS))
+        compiled.append(compile_comparison(as_numbers(atom, finer.keys()), declared, reaches, rows or ALWAYS))
         return compiled[-1]
 
     made = _made(asked.tree, make)
@@ -232,7 +233,8 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reach: int, sourc
     exact = anything and _exact(tree, iter(comparisons), one)
     counted = declared.max_rows is not None and any(adds_rows(atom, declared) for atom in _atoms(tree))
     notes = _notes(asked, declared, comparisons)
-    count = None if asked.counted is None or declared.replaced else _count_limit(tree, one)
+    tallied = all(isinstance(asked_for, Tally) for c in comparisons for asked_for in c.requests.values())  # however far
+    count = _count_limit(tree, one) if asked.counted is not None and tallied and not declared.replaced else None
     return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, compiled), notes, count)
 
 

@@ -11,6 +11,7 @@ from weakref import WeakSet
 import ibis
 
 from duotone.errors import DuotoneError
+from duotone.line.table import Reach
 from duotone.model.dataset import OPENING, Dataset
 from duotone.resources import keep_in_child
 from duotone.tables.compile_question import compile_question
@@ -125,7 +126,7 @@ def _by_group(source: Source, question: str, options: Mapping[str, Any]) -> Mapp
     """How many people each group has, and its level."""
     declared = Dataset(source, bounds=BOUNDS, **options)
     asked = read_question(question, source.columns, declared.unit)
-    compiled = compile_question(asked, declared, REACH, source)
+    compiled = compile_question(asked, declared, Reach(REACH, REACH), source)
     who = People(source, compiled.rows, declared.unit, asked.by, declared.max_groups or 1)
     keys, people, (levels,) = levels_of(who, [(asked, compiled)])
     return dict(zip(keys, zip(people.tolist(), levels.clip(-REACH - 1, REACH).tolist(), strict=True), strict=True))

@@ -9,12 +9,18 @@ in common, and the levels of sums. To add a kind: `sql/comparison` and `sql/buil
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
+from duotone.line.table import Reach
 from duotone.model.dataset import Dataset
 from duotone.tables.comparisons.counts import counts_comparison, distinct_threshold, mode_is
 from duotone.tables.comparisons.difference import mean_difference, variance_threshold
-from duotone.tables.comparisons.shared import CompiledComparison, Results
+from duotone.tables.comparisons.shared import Array, CompiledComparison, Results
 from duotone.tables.comparisons.threshold import linear_threshold, quantile_threshold
 from duotone.tables.comparisons.threshold import one_value_each as _average
+from duotone.tables.engines.results import MOST_ENDS
 from duotone.tables.sql.comparison import (
     Atom,
     CountsComparison,
@@ -29,9 +35,25 @@ from duotone.tables.sql.condition import ALWAYS, Condition
 __all__ = ["CompiledComparison", "Results", "adds_rows", "compile_comparison", "one_value_each"]
 
 
-def compile_comparison(atom: Atom, declared: Dataset, reach: int, rows: Condition = ALWAYS) -> CompiledComparison:
-    """What a comparison asks of the engine, with `reach` as the mechanism's last level; all `rows` that are looked at
-    satisfy a condition already."""
+SEARCHED = 64
+"""Changes up to which a search for pairs of them takes no time to speak of."""
+
+
+def compile_comparison(atom: Atom, declared: Dataset, reaches: Reach, rows: Condition = ALWAYS) -> CompiledComparison:
+    """What a comparison asks of the engine: levels up to what margins tell apart or, where that takes long to search, up to
+    what answers do. All `rows` that are looked at satisfy a condition already.
+
+    Guarantee: whatever is searched, levels are clipped the same for all tables, and answers are what they would be anyway.
+    """
+    reach = reaches.margins if reaches.margins <= MOST_ENDS else reaches.answers
+    if isinstance(atom, MeanDifference | VarianceThreshold) and reach > SEARCHED:
+        reach = reaches.answers
+    compared = _compiled(atom, declared, reach, reaches, rows)
+    within = min(reach, compared.searched or reach)
+    return compared if within == reaches.margins else _clipped(compared, within)
+
+
+def _compiled(atom: Atom, declared: Dataset, reach: int, reaches: Reach, rows: Condition) -> CompiledComparison:
     match atom:
         case LinearThreshold():
             return linear_threshold(atom, declared, reach, rows)
@@ -44,8 +66,17 @@ def compile_comparison(atom: Atom, declared: Dataset, reach: int, rows: Conditio
         case DistinctThreshold():
             return distinct_threshold(atom, declared, reach)
         case CountsComparison():
-            return counts_comparison(atom, declared, reach)
+            return counts_comparison(atom, declared, reaches)
     return mode_is(atom, declared, reach)
+
+
+def _clipped(compared: CompiledComparison, reach: int) -> CompiledComparison:
+    """The same comparison, with levels beyond `reach` alike: what is further away is some number above it."""
+
+    def levels_of(results: Results, people: Array) -> Array:
+        return np.clip(compared.levels(results, people), -reach - 1, reach)
+
+    return replace(compared, levels=levels_of)
 
 
 def adds_rows(atom: Atom, declared: Dataset) -> bool:

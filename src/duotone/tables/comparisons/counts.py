@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
+from duotone.line.table import Reach
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
 from duotone.questions.counts import Counts, cells_level, distinct_level, plurality_level, require_few
@@ -31,7 +32,11 @@ ROUNDING = 2.0**-50
 Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def counts_comparison(atom: CountsComparison, declared: Dataset, reach: int) -> CompiledComparison:
+SEARCHED = 10**5
+"""Tables that are looked at, at most, to tell margins apart; beyond, only as many as answers need."""
+
+
+def counts_comparison(atom: CountsComparison, declared: Dataset, reaches: Reach) -> CompiledComparison:
     """Counts with any arithmetic against a number."""
     if declared.unit is not None and not atom.people:
         raise DuotoneError(
@@ -45,6 +50,7 @@ def counts_comparison(atom: CountsComparison, declared: Dataset, reach: int) -> 
             f"the conditions of its counts make {len(cells)} different groups of people, and at most {MOST_CELLS} are "
             "allowed" + (FEWER.format(unit=declared.unit) if atom.people else "")
         )
+    reach = reaches.margins if (2 * reaches.margins + 1) ** len(cells) <= SEARCHED else reaches.answers
     require_few(len(cells), reach)
     within = {condition: [i for i, cell in enumerate(cells) if cell[c]] for c, condition in enumerate(atom.counts)}
 
@@ -61,7 +67,7 @@ def counts_comparison(atom: CountsComparison, declared: Dataset, reach: int) -> 
         )
 
     exact = known and independent(declared, atom.counts, [])
-    return CompiledComparison(coded(atom.counts), {"s": Tally(tuple(codes))}, levels_of, exact)
+    return CompiledComparison(coded(atom.counts), {"s": Tally(tuple(codes))}, levels_of, exact, searched=reach)
 
 
 def holding(atom: CountsComparison, counts: Mapping[Condition, Counts]) -> NDArray[np.bool_]:

@@ -67,7 +67,7 @@ def mean_difference(atom: MeanDifference, declared: Dataset, reach: int) -> Comp
     exact = not shared and _exact(sides, declared)
     settled = _settled(sides, compared, mirrored, on)
     units = _units(compared, declared) if all(side.q is None for side in sides) else None
-    return CompiledComparison(two_sided(named, declared.per_unit), requests, levels_of, exact, grids, settled, units)
+    return CompiledComparison(two_sided(named, declared.per_unit), requests, levels_of, exact, grids, settled, units, reach)
 
 
 def _units(compared: Compared, declared: Dataset) -> Units:
@@ -193,7 +193,7 @@ def variance_threshold(atom: VarianceThreshold, declared: Dataset, reach: int) -
     requests = {"s": Ends(reach), "q": Ends(1, None, None)}
     units = VarianceUnits((grid.high - grid.low) * grid.step, atom.limit, atom.less, atom.sign in (">", ">="))
     grids, settled = {atom.value.column: grid}, _settled_variance(atom, grid, limit)
-    return CompiledComparison(columns, requests, levels_of, False, grids, settled, units)
+    return CompiledComparison(columns, requests, levels_of, False, grids, settled, units, reach)
 
 
 def _settled_variance(atom: VarianceThreshold, grid: Grid, limit: Fraction) -> Settled | None:

@@ -42,6 +42,8 @@ class CompiledComparison:
     settled: Settled | None = None
     units: Units | None = None
     """What tells how far the statistic that is compared must be from its limit; None where there is no such number."""
+    searched: int = 0
+    """Changes up to which a level is searched for; 0 where it follows at once."""
 
 
 def group_levels(people: Array, declared: Dataset, level: Callable[[int, int | None], float]) -> NDArray[np.float64]:

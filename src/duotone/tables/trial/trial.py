@@ -16,6 +16,7 @@ from functools import partial
 from threading import Lock
 
 from duotone.errors import FailedTrial
+from duotone.line.table import Reach
 from duotone.model.bounds import Bounds
 from duotone.tables.compile_question import Compiled, compile_question
 from duotone.tables.declared import at_once, one_row_each
@@ -222,7 +223,7 @@ def _levels(
     source, question = shaped(first, private, public, question, everybody=declared.replaced)
     if question.people is not None:
         declared = one_row_each(declared, at_once)
-    compiled = compile_question(asked.question, declared, REACH, source)
+    compiled = compile_question(asked.question, declared, Reach(REACH, REACH), source)
     by = question.by if number is not None else (TABLE, *question.by)
     population = People(source, compiled.rows, declared.unit, by, asked.most, asked.listed, trial=number is None)
     keys, people, (levels,) = levels_of(population, [(question, compiled)])
