@@ -64,11 +64,14 @@ Qed.
 Lemma entry_nth here rest n d : entry here rest n = nth (Nat.min n (length rest)) (here :: rest) d.
 Proof. revert here n; induction rest as [| t rest IH]; intros here [| n]; try reflexivity. cbn. rewrite IH. reflexivity. Qed.
 
+Lemma line_entries_are one blue red : line_entries one blue red = map (fun t => one - t)%Z (rev red) ++ blue.
+Proof. unfold line_entries. rewrite rev_append_rev, map_rev. reflexivity. Qed.
+
 Lemma chance_is_table one b0 blues r0 reds l : (0 < one)%Z ->
   part one (chance one (line_lowest (r0 :: reds)) (line_entries one (b0 :: blues) (r0 :: reds)) l) =
   table one (b0, blues) (r0, reds) l.
 Proof.
-  intros O. unfold chance, line_lowest, line_entries, table. cbn [fst snd].
+  intros O. rewrite line_entries_are. unfold chance, line_lowest, table. cbn [fst snd].
   set (n := length (r0 :: reds)). assert (N : (1 <= n)%nat) by (unfold n; simpl; lia).
   assert (L : length (map (fun t => one - t)%Z (rev (r0 :: reds))) = n) by (rewrite map_length, rev_length; reflexivity).
   rewrite app_length, L. cbn [length]. destruct (Z.leb_spec 0 l).
@@ -80,7 +83,7 @@ Proof.
 Qed.
 
 Lemma some_entries one b0 blues r0 reds : line_entries one (b0 :: blues) (r0 :: reds) <> [].
-Proof. intros E. apply app_eq_nil in E as [_ E]. discriminate. Qed.
+Proof. rewrite line_entries_are. intros E. apply app_eq_nil in E as [_ E]. discriminate. Qed.
 
 (** Which end is certain. *)
 Lemma ends_iff one b0 blues r0 reds : let entries := line_entries one (b0 :: blues) (r0 :: reds) in
@@ -88,12 +91,12 @@ Lemma ends_iff one b0 blues r0 reds : let entries := line_entries one (b0 :: blu
   (ends_above one entries <-> last (r0 :: reds) 0 = one)%Z /\ (ends_below one entries <-> last (b0 :: blues) 0 = one)%Z.
 Proof.
   intros entries. assert (N : (length entries = length (r0 :: reds) + length (b0 :: blues))%nat).
-  { unfold entries, line_entries. rewrite app_length, map_length, rev_length. reflexivity. }
+  { unfold entries. rewrite line_entries_are, app_length, map_length, rev_length. reflexivity. }
   assert (First : nth 0 entries one = (one - last (r0 :: reds) 0)%Z).
-  { unfold entries, line_entries. destruct (exists_last (l := r0 :: reds)) as (init & u & E); [discriminate|].
+  { unfold entries. rewrite line_entries_are. destruct (exists_last (l := r0 :: reds)) as (init & u & E); [discriminate|].
     rewrite E, last_last, rev_app_distr. reflexivity. }
   assert (Last : nth (length entries - 1) entries one = last (b0 :: blues) 0%Z).
-  { rewrite N. unfold entries, line_entries. rewrite app_nth2; rewrite map_length, rev_length; [|cbn [length]; lia].
+  { rewrite N. unfold entries. rewrite line_entries_are, app_nth2; rewrite map_length, rev_length; [|cbn [length]; lia].
     rewrite last_nth, (nth_indep _ one 0%Z) by (cbn [length]; lia). f_equal. cbn [length]. lia. }
   unfold ends_above, ends_below. rewrite First, Last. split; [exact N | lia].
 Qed.
@@ -116,7 +119,7 @@ Theorem margin_sign one b0 blues r0 reds cap l :
 Proof.
   intros yes lowest highest O C I A B. rewrite <- chance_is_table by exact O. f_equal.
   assert (H : (lowest + Z.of_nat (length yes) - 1 = highest)%Z).
-  { unfold lowest, line_lowest, yes, line_entries, highest. rewrite app_length, map_length, rev_length. cbn [length]. lia. }
+  { unfold lowest, line_lowest, yes, highest. rewrite line_entries_are, app_length, map_length, rev_length. cbn [length]. lia. }
   apply clipped_sign_exact; fold yes; fold lowest; rewrite ?H; auto; try lia. apply some_entries.
 Qed.
 

@@ -99,7 +99,7 @@ Definition tops (b : boundary) (blue red : Z) : option (Z * Z) :=
 End Check.
 
 (** Both sides as one list from the lowest level on, and that level. *)
-Definition line_entries (one : Z) (blue red : list Z) : list Z := map (fun t => one - t) (rev red) ++ blue.
+Definition line_entries (one : Z) (blue red : list Z) : list Z := rev_append (map (fun t => one - t) red) blue.
 Definition line_lowest (red : list Z) : Z := - Z.of_nat (length red).
 
 (** Both ends are certain, and so the noise has ends; or it goes on. *)

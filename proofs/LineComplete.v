@@ -147,7 +147,7 @@ Lemma entries_range blue red : rising one (line_entries one blue red) = true ->
 Proof.
   intros R. assert (G : forall t, In t (line_entries one blue red) -> (0 <= t <= one)%Z).
   { intros t I. destruct (In_nth _ _ one I) as (n & _ & <-). apply (rising_least one 0 _ n R). }
-  rewrite !Forall_forall. unfold line_entries in G. split; intros t I.
+  rewrite !Forall_forall. rewrite line_entries_are in G. split; intros t I.
   - apply G, in_or_app. auto.
   - specialize (G (one - t)%Z). enough (0 <= one - t <= one)%Z by lia. apply G, in_or_app. left.
     apply (in_map (fun t => one - t)%Z). rewrite <- in_rev. exact I.
