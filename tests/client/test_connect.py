@@ -54,7 +54,9 @@ def test_an_answer_is_like_a_local_one(service: Connection, running: tuple[Fake,
     assert reply == True  # noqa: E712
     assert reply == np.True_
     assert reply != False  # noqa: E712
-    assert reply != "yes"
+    assert (reply == "yes", reply == "no", reply.margins) == (True, False, {})
+    with pytest.raises(DuotoneError, match="no margin"):
+        _ = reply.certain
     assert reply == copy.copy(reply)
     assert reply.private
     assert not reply.made_up

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -46,7 +47,7 @@ def test_what_is_asked_there_is_what_would_be_asked_here(ana: Connection, tmp_pa
         assert (bool(there), str(there), dict(there.answers)) == (bool(here), str(here), dict(here.answers))
         assert there == True  # noqa: E712
         assert there.notes == here.notes
-        assert there.quote().partition(", “")[2] == here.quote().partition(", “")[2]
+        assert unsure(there.quote().partition(", “")[2]) == unsure(here.quote().partition(", “")[2])
         certificate = {name: value for name, value in there.certificate().items() if name != "basis"}
         assert certificate == {name: value for name, value in here.certificate().items() if name != "basis"}
         preview = ana.preview("votes", question, epsilon=epsilon, delta="1e-6", people=1000)
@@ -57,6 +58,44 @@ def test_what_is_asked_there_is_what_would_be_asked_here(ana: Connection, tmp_pa
             assert preview.certain == max(prepared.accuracy.never)
             assert preview.in_units == json.loads(json.dumps(prepared.preview(1000).document()))
         assert preview.price == "free, as recorded"
+
+
+def unsure(quote: str) -> str:
+    """A quote without how sure the answer is, which is drawn."""
+    return re.sub(r"(?<=, )(certain|p = [\d.e-]+) \(.*?\)", "", quote)
+
+
+@pytest.mark.parametrize(
+    ("question", "terms"),
+    [
+        (MAJORITY, {"epsilon": "1/2", "delta": "1e-6"}),
+        (MAJORITY, {"epsilon": "0.3"}),  # noise without ends
+        ("avg(age) > 39", {"epsilon": "0.7", "delta": "1e-5", "costs": (10, 1)}),
+        ("select town, count(*) > 498 from votes group by town", {"epsilon": "0.5", "delta": "1e-6"}),
+        ("select town, avg(age) > 40 from votes group by town", {"epsilon": "0.4", "delta": "1e-7", "costs": ("1/3", 1)}),
+    ],
+)
+def test_how_sure_an_answer_is_is_as_the_service_says(
+    ana: Connection, tmp_path: Path, question: str, terms: dict[str, Any]
+) -> None:
+    """The client makes the noise anew from the share of the budget: what it says is what the service says, and a local one."""
+    there = ana.ask("votes", question, **terms)
+    assert isinstance(there, RemoteAnswers)
+    here = ask(tmp_path / "votes.parquet", question, **terms, bounds={"age": (0, 100)} if "age" in question else {},
+               groups={"town": ["Ely", "Wells"]} if "town" in question else None)  # fmt: skip
+    said = there.document["margins"] if there.grouped else [{name: there.document[name] for name in there.sure.numbers()}]
+    assert [margin.numbers() for margin in there.margins.values()] == said
+    assert list(there.margins) == list(there.answers) == list(here.margins)
+    for key, margin in there.margins.items():
+        assert margin.noise == here.margins[key].noise
+        assert margin.answer is there.answers[key]
+    if not there.grouped:
+        assert (there.margin, there.certain, there.p_value) == (said[0]["margin"], said[0]["certain"], said[0]["p_value"])
+        assert there.how_sure in repr(there)
+    recorded = ana.history("votes")["charges"][0]
+    assert recorded["margins"] == said
+    words = [word for _, word in recorded["answer"]] if there.grouped else [recorded["answer"]]
+    assert words == list(there.words.values())
 
 
 def test_groups_and_everything_else(ana: Connection) -> None:

@@ -38,7 +38,9 @@ def test_an_answer_is_charged_recorded_and_proved(own: Served) -> None:
     status, first = own.ask("ana", "votes", question=QUESTION, epsilon=1, delta="1e-6")
     assert (status, first["answer"], first["private"], first["ledger"]["free"]) == (200, "yes", True, False)
     assert first["ledger"]["left"] == {"epsilon": 1.0, "delta": 9.9e-05}
-    assert "was answered yes with differential privacy, ε = 1" in first["quote"]
+    assert first["certain"] == (first["p_value"] == 0)
+    sure = f"was answered yes, certain (at least {first['at_least']['1']} rows would have to be different to change it)"
+    assert f"{sure}, with differential privacy, ε = 1" in first["quote"]
     status, same = own.ask("ben", "votes", question=QUESTION, epsilon="1", delta=1e-6)
     assert (status, same["ledger"]["free"], same["answer"], same["charge"]) == (200, True, "yes", first["charge"])
     with own.client("ana") as client:
@@ -68,9 +70,12 @@ def test_the_document_is_the_commands(own: Served, tmp_path: Path) -> None:
         timeout=PATIENCE,
     )
     printed = json.loads(done.stdout)
-    assert {name: value for name, value in sent.items() if name in printed and name != "answer"} == {
-        name: value for name, value in printed.items() if name != "answer"
+    drawn = {"answer", "margin", "p_value", "certain", "distance", "at_least"}
+    assert printed.keys() >= drawn
+    assert {name: value for name, value in sent.items() if name in printed.keys() - drawn} == {
+        name: value for name, value in printed.items() if name not in drawn
     }
+    assert sent.keys() >= printed.keys()
 
 
 def test_exactly_as_many_are_charged_for_as_the_budget_admits(own: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +240,11 @@ def test_nobody_approves_their_own_question(own: Served) -> None:
         assert ana.post(decide, json={"approve": True}).status_code == 403
         assert ben.post(decide, json={"approve": True}).status_code == 404
         assert iris.post(decide, json={"approve": True}).status_code == 404
-        assert olga.get("/api/requests").json()["requests"][0]["may_decide"] is True
+        seen = olga.get("/api/requests").json()["requests"][0]
+        assert seen["may_decide"] is True
+        previewed = ana.post("/api/datasets/stays/preview", json=terms).json()
+        assert seen["accuracy"].items() <= previewed.items()
+        assert seen["accuracy"].keys() >= {"error_by_margin", "certain_by_margin", "certain_from", "always_certain_from"}
         assert olga.post(decide, json={"approve": True}).json()["state"] == "approved"
         assert olga.post(decide, json={"approve": False}).status_code == 403
     status, answer = own.ask("ana", "stays", request=number)

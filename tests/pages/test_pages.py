@@ -194,7 +194,8 @@ def test_an_answer_its_certificate_and_spending_more(desk: Desk, app: object) ->
     assert reply.status_code == 200
     assert '<p class="verdict yes">Yes</p>' in reply.text
     assert reply.headers["HX-Trigger-After-Swap"] == "asked"
-    assert "was answered yes with differential privacy" in reply.text
+    assert re.search(r'<p class="sure"><strong>Certain: at least \d+ rows would have to be different</strong></p>', reply.text)
+    assert re.search(r"was answered yes, certain \(at least \d+ rows .*\), with differential privacy", reply.text)
     link = re.search(r'href="(/ask/certificate/votes/\d+)"', reply.text)
     assert link is not None
     saved = ana.get(link[1])
@@ -215,10 +216,13 @@ def test_an_answer_its_certificate_and_spending_more(desk: Desk, app: object) ->
 def test_groups_made_up_rows_and_going_on_in_sql(desk: Desk, app: object) -> None:
     ana = browser(desk, app, "ana")
     grouped = ana.post("/ask/votes", {**MENU, "group": "town", "do": "ask"}, part=True).text
-    assert re.search(r'<th scope="row">Ely</th><td><span class="answer (yes|no)">', grouped)
+    sure = r"(certain|p = [\d.e-]+)"
+    assert re.search(rf'<th scope="row">Ely</th><td><span class="answer (yes|no)">\1</span></td><td>{sure}</td>', grouped)
     shown = ana.post("/ask/votes", {**MENU, "what": "groups", "group": "town", "do": "ask"}, part=True)
     assert shown.status_code == 200
-    assert re.search(r'<span class="pair">Ely: (yes|no)</span>', ana.get("/budget/votes").text)
+    asked = ana.get("/budget/votes").text
+    assert re.search(rf'<span class="pair">Ely: (yes|no) <small>{sure}</small></span>', asked)
+    assert re.search(r'<span class="pair">Ely: yes</span>', asked)
     before = len(desk.ledger.statement("votes").charges)
     rehearsed = ana.post("/ask/votes", {**MENU, "do": "made-up"}, part=True).text
     assert "Of made-up rows: it says nothing about anybody" in rehearsed
@@ -312,6 +316,8 @@ def test_a_question_that_another_person_approves(desk: Desk, app: object) -> Non
     assert "to &lt;i&gt;plan&lt;/i&gt; beds" in page
     assert "Approve" in page
     assert "Request 1: waits for you" in page
+    assert '<th scope="row">1</th><td>0.4502</td><td>below 0.001</td>' in page  # how accurate, as the preview says
+    assert re.search(r"From \d+ people on: never wrong; from \d+ on: always certain\.", page)
     assert olga.post("/requests/1", {"decision": "approve"}).headers["location"] == "/requests?done=approve"
     assert "The request is approved." in olga.get("/requests?done=approve").text
     page = ana.get("/requests").text
@@ -365,7 +371,7 @@ def test_the_budget_and_who_sees_answers(desk: Desk, app: object) -> None:
     assert "About 3 such questions left" in page
     assert re.search(r'class="tone-no" width="100.00".*?class="this" x="100.00" width="100.00"', page)
     assert "1 answer at ε 0.5, δ 1e-06" in page
-    seen = '<span class="answer yes">yes</span>'
+    seen = '<span class="answer yes">yes</span> <small>certain</small>'
     assert (seen in page, seen in olga.get("/budget/votes").text, seen in iris.get("/budget/votes").text) == (True, True, False)
     assert "answered" in iris.get("/budget/votes").text
     saved = ana.get("/budget/votes/download").json()

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from duotone import ApproxDP, balanced
+from duotone.privacy.numbers import show
 from support.running import PATIENCE
 
 TOKEN = "dt_alice_7Yp0Qk3vXw"
@@ -45,7 +46,7 @@ COMMON: dict[str, Any] = {
     "privacy": {"ratio": "2", "epsilon": 0.5, "delta": "1/1000000", "parts": 1},
     "person": "each row is a person",
     "basis": "exact distance",
-    "share": {"epsilon": 0.5, "delta": "1/1000000"},
+    "share": {"epsilon": 0.5, "ratio": show(SHARE.exp_epsilon), "delta": "1/1000000"},
     "error_by_margin": {str(m): float(balanced(SHARE).error(m - 1)) for m in (1, 2, 5, 10)},
     "certain_from": 27,
     "clipping": None,

@@ -50,7 +50,7 @@ def test_further_limits_are_free_and_follow_from_the_first_count(ledger: Any) ->
             assert again.answer is truth, text
             assert again.estimate == noisy
     assert ledger.statement("visits").state.charges == 1
-    assert ledger.statement("visits").charges[0].told == (([], f"a count of about {noisy}"),)
+    assert ledger.statement("visits").charges[0].in_words == (([], f"a count of about {noisy}"),)
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ class Approvals:
         about: dict[str, Any] = {
             "assistant": caller.assistant,
             "price": as_json(question.cost.numbers()),
+            "accuracy": question.accuracy.document(),
             "purpose": terms.purpose,
             "data": self._data(table),
             "own": own,

@@ -22,6 +22,13 @@ SQL = (
     "Answers are yes or no (or, where close calls are counted, too close to call), and randomised: each may be wrong with a"
     " probability that is known beforehand."
 )
+SURE = (
+    "An answer says how sure it is. certain: no noise could have turned it. p_value: how often, at most, an answer as clear"
+    " would come up if the truth were the other one; this is not the probability that the answer is wrong. distance: about how"
+    " many people would have to be different to flip the truth, give_or_take. at_least: that many at least, by confidence (0"
+    " says nothing). margin: the noisy distance that all this follows from. Answers by group have these in margins, in their"
+    " order. They are public and cost nothing more; where answers may be too close to call, they are not there."
+)
 
 
 @dataclass(frozen=True)
@@ -100,10 +107,13 @@ LIST = (
     Operation("dataset", "GET", "/datasets/{name}",
         "One dataset", "As in the list."),
     Operation("preview", "POST", "/datasets/{name}/preview",
-        "How accurate an answer would be, and what it costs", "Nothing is read or spent.", Terms,
+        "How accurate an answer would be, and what it costs",
+        "By how many people would have to be different to flip it: how often it is wrong (error_by_margin), and how often it is"
+        " certain (certain_by_margin). Nothing is read or spent.", Terms,
         tool=Tool("preview_question", "Preview a question",
             "How accurate the answer to a question would be, by how many people would have to be different to change"
-            f" it, and what it would cost. Nothing is read or spent, and nothing is kept. {SQL}",
+            " it: how often it is wrong, and how often certain; and what it would cost."
+            f" Nothing is read or spent, and nothing is kept. {SQL}",
             (*QUESTION, "people"))),
     Operation("plan", "POST", "/datasets/{name}/plan",
         "A question with its price, to be approved", "It is asked later, by the number of the request.", Terms, ("analyst",),
@@ -115,17 +125,18 @@ LIST = (
             " person wants to know.",
             (*QUESTION, "purpose"))),
     Operation("ask", "POST", "/datasets/{name}/ask",
-        "Ask", "The answer leaves at a tick of the service's clock, as errors do.", Terms, ("analyst",), reads_only=False,
-        may_wait=True,
+        "Ask", f"The answer leaves at a tick of the service's clock, as errors do. {SURE}", Terms, ("analyst",),
+        reads_only=False, may_wait=True,
         tool=Tool("ask_planned", "Ask an approved plan",
             "Ask the question of a plan that is approved. This spends the privacy budget, which never comes back. The"
             " answer takes seconds to minutes: it leaves at a public time. A plan that is not approved is refused, with"
-            f" how your person approves it. {SQL} Report an answer by its quote.")),
+            f" how your person approves it. {SQL} {SURE} Report an answer by its quote.")),
     Operation("history", "GET", "/datasets/{name}/history",
-        "What was asked", "The latest charges; answers are shown to who asked, and to the owner.",
+        "What was asked",
+        "The latest charges; answers are shown to who asked, and to the owner, with how sure each was (margins).",
         tool=Tool("history", "History",
-            "What was asked of a dataset, by whom and at which price, with your person's own answers. To ask the same"
-            " question again at the same price is free.")),
+            "What was asked of a dataset, by whom and at which price, with your person's own answers and how sure each was. To"
+            " ask the same question again at the same price is free.")),
     Operation("budget", "GET", "/datasets/{name}/budget",
         "What is left", "Spent, remaining, wasted; and what was spent under earlier labels of people.",
         tool=Tool("budget_left", "Budget",
@@ -144,7 +155,8 @@ LIST = (
         AssistantAllowance, ("analyst",), persons_own="an assistant cannot change its own allowance: its person does",
         reads_only=False),
     Operation("requests", "GET", "/requests",
-        "Requests that wait, or were decided", "One's own, and those that one may decide about.",
+        "Requests that wait, or were decided",
+        "One's own, and those that one may decide about; each with its price, and how accurate its answer would be.",
         tool=Tool("list_plans", "Plans",
             "The plans so far with their state: waiting, approved, refused or used.")),
     Operation("decide", "POST", "/requests/{request}",

@@ -51,6 +51,7 @@ REQUESTS = Table(
     Column("assistant", Boolean, nullable=False),
     Column("terms", JSON, nullable=False),
     Column("price", JSON, nullable=False),
+    Column("accuracy", JSON, nullable=False),
     Column("purpose", Text),
     Column("own", Integer, nullable=False),  # 0: is not needed, 1: is needed, 2: is there
     Column("other", Integer, nullable=False),

@@ -14,7 +14,7 @@ from duotone.ledger.entries import Body, State, at, decoded
 from duotone.ledger.stores import Entries, Store
 from duotone.ledger.stores.store import Scan
 from duotone.ledger.sums import Spent
-from duotone.model.answer import in_words
+from duotone.model.answer import in_words, recorded_answer
 from duotone.model.cost import Left
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import read_definition
@@ -41,9 +41,20 @@ class ChargeRecord:
     @property
     def in_words(self) -> tuple[tuple[Any, str], ...]:
         """Its answers in words, by group, as far as `ask` recorded them; with how sure each is."""
-        listed = self.answer.get("answers") if isinstance(self.answer, dict) else None
-        definite = self.boundary.split("+")[0]
-        return tuple((key, in_words(recorded, self.privacy, definite)) for key, recorded in listed or ())
+        return tuple((key, in_words(recorded, self.privacy, self._definite)) for key, recorded in self._listed)
+
+    @property
+    def recorded(self) -> tuple[tuple[Any, str, dict[str, Any]], ...]:
+        """The same as values: each answer as a word, and the numbers that say how sure it is, where they are recorded."""
+        return tuple((key, *recorded_answer(recorded, self.privacy, self._definite)) for key, recorded in self._listed)
+
+    @property
+    def _listed(self) -> list[Any]:
+        return (self.answer.get("answers") if isinstance(self.answer, dict) else None) or []
+
+    @property
+    def _definite(self) -> str:
+        return self.boundary.split("+")[0]
 
     @property
     def spent(self) -> Spent:

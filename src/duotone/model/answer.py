@@ -62,9 +62,24 @@ def in_words(recorded: Any, privacy: ApproxDP, boundary: Boundary) -> str:
     """
     if isinstance(recorded, dict):
         return f"a count of about {recorded.get('count')}"
+    said, numbers = recorded_answer(recorded, privacy, boundary)
+    return f"{said}, {brief(numbers)}" if numbers else said
+
+
+def recorded_answer(recorded: Any, privacy: ApproxDP, boundary: Boundary) -> tuple[str, dict[str, Any]]:
+    """An answer as a ledger records it: as a word, and the numbers that say how sure it is, where it has some.
+
+    >>> said, numbers = recorded_answer(-6, ApproxDP(1, "1e-6"), "balanced")
+    >>> said, numbers["certain"], numbers["distance"]
+    ('no', False, 6)
+    >>> recorded_answer({"count": 203}, ApproxDP(1, "1e-6"), "balanced")
+    ('count', {'estimate': 203, 'give_or_take': 3})
+    """
+    if isinstance(recorded, dict):
+        return "count", {"estimate": recorded.get("count"), "give_or_take": _noise(privacy, boundary).give_or_take}
     if type(recorded) is not int:
-        return word(recorded) if isinstance(recorded, bool) else str(recorded)
-    return f"{word(recorded >= 0)}, {brief(Margin(recorded, _noise(privacy, boundary)).numbers())}"
+        return word(recorded) if isinstance(recorded, bool) else str(recorded), {}
+    return word(recorded >= 0), Margin(recorded, _noise(privacy, boundary)).numbers()
 
 
 class Released(Sure):

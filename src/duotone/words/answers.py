@@ -32,7 +32,11 @@ def brief(numbers: Mapping[str, Any]) -> str:
 
     >>> brief({"certain": False, "p_value": 0.00182}), brief({"certain": True})
     ('p = 0.0019', 'certain')
+    >>> brief({"estimate": 203, "give_or_take": 3})  # a count that a ledger recorded, for any limit
+    'about 203, give or take 3'
     """
+    if "certain" not in numbers:
+        return f"about {numbers['estimate']:,}, give or take {numbers['give_or_take']}"
     return "certain" if numbers["certain"] else f"p = {rounded_up(numbers['p_value'])}"
 
 
