@@ -382,7 +382,7 @@ def test_the_budget_and_who_sees_answers(desk: Desk, app: object) -> None:
     assert "answered" in iris.get("/budget/votes").text
     saved = ana.get("/budget/votes/download").json()
     assert saved["history"]["charges"][-1]["question"] == SQL["question"]
-    assert saved["budget"]["spent"]["epsilon"] == 0.5
+    assert saved["budget"]["spent"]["epsilon"] == 1.0
     verdict = iris.post("/budget/votes/verify")
     assert "The ledger is as it was written" in verdict.text
     assert "epsilon must be a decimal" in ana.get("/budget/votes?epsilon=x").text
