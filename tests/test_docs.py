@@ -15,6 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from duotone import ApproxDP, balanced
+from duotone.line.noise import Margin
+from duotone.line.table import line_table
+from duotone.words.answers import how_sure, meaning
 from support.running import run
 
 ROOT = Path(__file__).parents[1]
@@ -91,8 +95,8 @@ CHANCE = {
 
 def _prints(expected: str, printed: str) -> bool:
     pattern = re.escape(expected)
-    for word, meaning in CHANCE.items():
-        pattern = pattern.replace(re.escape(word), meaning)
+    for word, means in CHANCE.items():
+        pattern = pattern.replace(re.escape(word), means)
     return re.fullmatch(pattern, printed) is not None
 
 
@@ -147,6 +151,16 @@ def test_chance_decides_one_number_of_a_console_block() -> None:
     assert _but_for_chance(shown) == _but_for_chance(shown.replace("least 15", "least 9"))
     for other in (("yes", "no"), ("certain", "p"), ("least 15", "least 0"), ("rows", "people"), ("from 15", "from 9")):
         assert _but_for_chance(shown) != _but_for_chance(shown.replace(*other))
+
+
+def test_the_closer_call_of_the_first_hour_is_as_it_would_be_printed() -> None:
+    noise, printed = line_table(balanced(ApproxDP(1, "1e-6"))).noise, set()
+    for margin in range(noise.most):
+        numbers = Margin(margin, noise).numbers()
+        printed.add(f"yes, {how_sure(numbers, 'patient')}\n({meaning(numbers, 'yes')})\n")
+    blocks = re.findall(r"```text\n(yes, .*?)```", (ROOT / "docs" / "start.md").read_text(), re.S)
+    assert len(blocks) == 1
+    assert set(blocks) <= printed
 
 
 def test_what_pages_install_is_there() -> None:
