@@ -11,8 +11,8 @@ import sqlglot
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.comparison import BoolOp, Settled, Tree
+from duotone.tables.sql.normal_form import normal_text
 from duotone.tables.sql.read_question import read_question
-from duotone.tables.sql.syntax import normal_text
 from support.running import thinned
 
 COLUMNS = {"x": "integer", "y": "integer", "f": "boolean", "town": "text", "u": "integer"}

@@ -13,7 +13,7 @@ import pytest
 from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare
 from duotone.line.table import line_table
 from duotone.tables.answers import Answers
-from duotone.tables.sql.syntax import count_alone
+from duotone.tables.sql.normal_form import count_alone
 
 USUAL = ApproxDP(1, "1e-6")
 VISITS = pa.table({"person": range(300), "town": ["a", "b", "b"] * 100, "age": [20, 70, None] * 100})

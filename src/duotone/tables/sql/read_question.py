@@ -38,6 +38,7 @@ from duotone.tables.sql.functions.function import as_floats
 from duotone.tables.sql.functions.numbers import as_whole
 from duotone.tables.sql.functions.texts import ORDERED, iso_date, like_number
 from duotone.tables.sql.names import among, column_name, names_of, unknown_in, written
+from duotone.tables.sql.normal_form import count_alone, normal_text
 from duotone.tables.sql.read_comparison import Comparisons
 from duotone.tables.sql.read_condition import read_condition, read_operand
 from duotone.tables.sql.read_tables import (
@@ -50,7 +51,7 @@ from duotone.tables.sql.read_tables import (
     refuse_bare,
     selects_unit,
 )
-from duotone.tables.sql.syntax import count_alone, normal_text, parse, without_comments
+from duotone.tables.sql.syntax import parse, without_comments
 
 NO_TABLES: Mapping[str, Columns] = {}
 DEEPEST = 100
