@@ -9,6 +9,7 @@ import pytest
 
 from duotone import ApproxDP, DuotoneError, prepare, with_boundary
 from duotone.ledger.ledger import open_ledger
+from duotone.privacy.numbers import show
 from support.running import run
 
 PRIVACY = ("--epsilon", "1", "--delta", "1e-3")
@@ -52,7 +53,7 @@ def test_a_grouped_questions_table_is_of_one_answer(capsys: pytest.CaptureFixtur
     assert each in out.splitlines()
     assert "order by does not matter in a set of answers" in out
     share = json.loads(run(capsys, *asked, "--max-groups", "2", *PRIVACY, "--preview", "--json")[1])["share"]
-    assert share == {"epsilon": 0.25, "delta": "1/4000"}
+    assert share == {"epsilon": 0.25, "ratio": show(ApproxDP("0.25").exp_epsilon), "delta": "1/4000"}
     assert "each answer" not in run(capsys, "ask", visits, "count(*) > 9", *PRIVACY, "--preview")[1]
 
 
@@ -91,7 +92,7 @@ def test_what_was_answered_before_a_refusal_is_shown(
 ) -> None:
     monkeypatch.setattr("duotone.cli.tables.require_fit", lambda *_: None)  # as if another had asked in the meantime
     questions = tmp_path / "two.sql"
-    questions.write_text("count(*) > 20; count(*) > 30")
+    questions.write_text("count(*) > 20; count(town) > 30")
     with open_ledger(tmp_path / "a.ledger") as ledger:
         ledger.register("visits", ApproxDP("1.5", "1e-2"), unit="row", neighbours="add-remove", version="1")
     options = ("--ledger", tmp_path / "a.ledger", "--dataset", "visits", "--each", "--json")
@@ -99,7 +100,7 @@ def test_what_was_answered_before_a_refusal_is_shown(
     assert code == 2
     assert [one["question"] for one in json.loads(out)["questions"]] == ["count(*) > 20"]
     assert err.splitlines()[-1].startswith("duotone: ")
-    questions.write_text("count(*) > 40; count(nothing) > 30")
+    questions.write_text("count(town) > 40; count(nothing) > 30")
     assert run(capsys, "ask", visits, questions, *PRIVACY, *options)[:2] == (2, "")
     with open_ledger(tmp_path / "a.ledger") as ledger:
         assert len(ledger.statement("visits").charges) == 1  # all questions are checked before the first is charged
@@ -233,7 +234,7 @@ def test_which_dataset_a_table_is(capsys: pytest.CaptureFixture[str], tmp_path: 
     table, ledger, groups = tmp_path / "stays.csv", tmp_path / "a.ledger", tmp_path / "groups.csv"
     towns = [f"t{i}" for i in range(30)]
     table.write_text("town\n" + "".join(f"{town}\n" * 99 for town in towns[::2]))
-    asked = ("ask", table, "select town, count(*) > 50 from stays group by town", "--ledger", ledger, *PRIVACY)
+    asked = ("ask", table, "select town, count(*) between 51 and 150 from stays group by town", "--ledger", ledger, *PRIVACY)
     assert "there is no ledger" in run(capsys, *asked)[2]
     with open_ledger(ledger) as own:
         for name in ("wards", "beds"):
@@ -249,8 +250,8 @@ def test_which_dataset_a_table_is(capsys: pytest.CaptureFixture[str], tmp_path: 
         groups.write_text("".join(f"{town}\n" for town in towns[:many]))
         assert run(capsys, *asked, "--dataset", "stays", "--groups", groups)[0] == 0
         shown = run(capsys, "ledger", "show", ledger, "--dataset", "stays")[1].splitlines()
-        last = [line.split("│")[-2].strip() for line in shown if line.startswith("│")]
-        expected = [f"t{i}: {'no' if i % 2 else 'yes'}" for i in range(min(many, 20))]
+        last = [said for line in shown if line.startswith("│") and (said := line.split("│")[-2].strip())]
+        expected = [f"t{i}: {'no' if i % 2 else 'yes'}, certain" for i in range(min(many, 20))]
         assert last[-len(expected) - 1 * (many > 20) :][: len(expected)] == expected
         assert ("and 10 more: see --json" in last) == (many > 20)
 
@@ -308,10 +309,11 @@ def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path,
 
 
 def test_where_no_error_is_worth_a_line_there_is_no_table(capsys: pytest.CaptureFixture[str], visits: Path) -> None:
-    code, out, _ = run(capsys, "ask", visits, "count(*) > 9", "--epsilon", "50", "--delta", "1e-6", "--preview")
+    code, out, _ = run(capsys, "ask", visits, "count(*) > 9", "--epsilon", "50", "--preview")
     assert code == 0
     weak = "weak: with epsilon 50 answers may tell whether a certain person is in the table; 1 is usual"
-    assert out.splitlines()[1:] == [weak, "never wrong from 2 people on"]
+    never = "with delta 0 no answer is ever certain; with delta 1e-6 one would be from 2 people on"
+    assert out.splitlines()[1:] == [weak, never]
     assert "people from flipping" in run(capsys, "ask", visits, "count(*) > 9", *PRIVACY, "--preview")[1]
 
 

@@ -70,7 +70,7 @@ def test_the_document_is_the_commands(own: Served, tmp_path: Path) -> None:
         timeout=PATIENCE,
     )
     printed = json.loads(done.stdout)
-    drawn = {"answer", "margin", "p_value", "certain", "distance", "at_least"}
+    drawn = {"answer", "margin", "p_value", "certain", "distance", "capped", "at_least"}
     assert printed.keys() >= drawn
     assert {name: value for name, value in sent.items() if name in printed.keys() - drawn} == {
         name: value for name, value in printed.items() if name not in drawn

@@ -90,6 +90,25 @@ def test_what_a_margin_says_is_true(line: LineMechanism) -> None:
             assert wrong <= (1 - confidence) * one
 
 
+@pytest.mark.parametrize("line", LINES, ids=str)
+def test_a_distance_is_seldom_off_by_more_than_it_says(line: LineMechanism) -> None:
+    """At every level, also where levels are clipped: there it says that it may be more, and nowhere near the boundary."""
+    table = line_table(line)
+    assert table.cap is not None
+    if table.cap > 60 or line.privacy == ApproxDP(0):  # whose answers are tosses of a coin
+        return
+    noise, cap = table.noise, table.cap
+    off = noise.give_or_take
+    for level in range(-cap - 20, cap + 20):
+        near = 0
+        for k, share in margins_at(table, level).items():
+            seems, capped = k - noise.middle, Margin(k, noise).capped
+            further = abs(level) > abs(seems) and (level >= 0) == (seems >= 0)
+            near += share if abs(seems - level) <= off or (capped and further) else 0
+            assert capped == (seems + off >= cap - 1 or seems - off <= -cap)
+        assert near >= Fraction(95, 100) * 2**table.bits
+
+
 def test_the_issues_numbers() -> None:
     noise = line_table(balanced(ApproxDP(1, "1e-6"))).noise
     assert (noise.least, noise.most, noise.cap, noise.bounded) == (-14, 14, 29, True)

@@ -194,7 +194,7 @@ def test_an_answer_its_certificate_and_spending_more(desk: Desk, app: object) ->
     assert reply.status_code == 200
     assert '<p class="verdict yes">Yes</p>' in reply.text
     assert reply.headers["HX-Trigger-After-Swap"] == "asked"
-    assert re.search(r'<p class="sure"><strong>Certain: there are about \d+ rows, give or take 6</strong></p>', reply.text)
+    assert re.search(r'<p class="sure"><strong>Certain; there are about \d+ rows, give or take 6</strong></p>', reply.text)
     assert re.search(r"was answered yes, certain \(at least \d+ rows .*\), with differential privacy", reply.text)
     link = re.search(r'href="(/ask/certificate/votes/\d+)"', reply.text)
     assert link is not None

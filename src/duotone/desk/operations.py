@@ -25,9 +25,10 @@ SQL = (
 SURE = (
     "An answer says how sure it is. certain: no noise could have turned it. p_value: how often, at most, an answer as clear"
     " would come up if the truth were the other one; this is not the probability that the answer is wrong. distance: about how"
-    " many people would have to be different to flip the truth, give_or_take. at_least: that many at least, by confidence (0"
-    " says nothing). margin: the noisy distance that all this follows from. Answers by group have these in margins, in their"
-    " order. They are public and cost nothing more; where answers may be too close to call, they are not there."
+    " many people would have to be different to flip the truth, or more if capped; give_or_take. at_least: that many at least,"
+    " by confidence (0 says nothing). margin: the noisy distance that all this follows from. Answers by group have these in"
+    " margins, in their order. They are public and cost nothing more; where answers may be too close to call, they are"
+    " not there."
 )
 
 

@@ -130,8 +130,8 @@ class Margin:
     >>> from duotone.line.table import line_table
     >>> noise = line_table(balanced(ApproxDP(1, "1e-6"))).noise
     >>> sure, unsure = Margin(28, noise), Margin(-6, noise)
-    >>> sure.answer, sure.certain, sure.distance, sure.at_least(1)
-    (True, True, 29, 15)
+    >>> sure.answer, sure.certain, sure.distance, sure.capped, sure.at_least(1)
+    (True, True, 29, True, 15)
     >>> unsure.answer, unsure.certain, unsure.distance, round(unsure.p_value, 4), unsure.at_least("0.95")
     (False, False, 6, 0.0018, 3)
     """
@@ -162,6 +162,12 @@ class Margin:
         level = self.value - self.noise.middle
         return max(1, level + 1 if self.answer else -level)
 
+    @property
+    def capped(self) -> bool:
+        """Whether it may well come from where levels are clipped: then `distance` is so many people, or any more."""
+        cap, level, off = self.noise.cap, self.value - self.noise.middle, self.noise.give_or_take
+        return cap is not None and not off - cap < level < cap - 1 - off
+
     def at_least(self, confidence: Given = "0.95") -> int:
         """How many people would at least have to be different to change the true answer: too many with a probability of
         1 − confidence at most. 0 says nothing. With a confidence of 1 it is never too many."""
@@ -174,6 +180,7 @@ class Margin:
             "p_value": self.p_value,
             "certain": self.certain,
             "distance": self.distance,
+            "capped": self.capped,
             "give_or_take": self.noise.give_or_take,
             "at_least": {confidence: self.at_least(confidence) for confidence in ("0.95", "1")},
         }

@@ -116,8 +116,6 @@ on, always certain from 29
         """The margins worth showing, with what `head` names."""
         if self.table.boundary == "selection" or math.isinf(self.surely):
             return [(m, self.wrong(m)) for m in self.margins]
-        if self.surely == 1:  # no mistake at all
-            return []
         return [(m, (*self.wrong(m), math.floor(1000 * self.sure(m)) / 1000)) for m in MARGINS if m < self.surely]
 
     @property

@@ -57,11 +57,12 @@ def in_words(recorded: Any, privacy: ApproxDP, boundary: Boundary) -> str:
     """An answer as a ledger records it, in words: with how sure it is, where it has a margin.
 
     >>> usual = ApproxDP(1, "1e-6"), "balanced"
-    >>> in_words(40, *usual), in_words(-6, *usual), in_words(True, *usual)
-    ('yes, certain', 'no, p = 0.0019', 'yes')
+    >>> in_words(40, *usual), in_words(-6, *usual), in_words(True, *usual), in_words({"count": -2}, *usual)
+    ('yes, certain', 'no, p = 0.0019', 'yes', 'a count of about 0')
     """
     if isinstance(recorded, dict):
-        return f"a count of about {recorded.get('count')}"
+        count = recorded.get("count")
+        return f"a count of about {max(count, 0) if type(count) is int else count}"
     said, numbers = recorded_answer(recorded, privacy, boundary)
     return f"{said}, {brief(numbers)}" if numbers else said
 

@@ -15,16 +15,19 @@ def how_sure(numbers: Mapping[str, Any], unit: str = "person") -> str:
     'certain: at least 15 patients would have to be different'
     >>> how_sure({"certain": False, "p_value": 0.00182, "distance": 6, "give_or_take": 3}, "patient")
     'p = 0.0019: about 6 patients from flipping, give or take 3'
+    >>> how_sure({"certain": False, "p_value": 1e-19, "distance": 424, "capped": True, "give_or_take": 30}, "patient")
+    'p = 1e-19: about 424 patients or more from flipping, give or take 30'
     >>> how_sure({"certain": True, "at_least": {"1": 89}, "estimate": 203, "give_or_take": 3}, "patient")
-    'certain: there are about 203 patients, give or take 3'
+    'certain; there are about 203 patients, give or take 3'
     """
     if "estimate" in numbers:
-        seems = f"there are about {many(max(numbers['estimate'], 0), unit)}"
+        seems = f"; there are about {many(max(numbers['estimate'], 0), unit)}"
     elif numbers["certain"]:
         return f"certain: at least {many(numbers['at_least']['1'], unit)} would have to be different"
     else:
-        seems = f"about {many(numbers['distance'], unit)} from flipping"
-    return f"{brief(numbers)}: {seems}, give or take {numbers['give_or_take']}"
+        more = " or more" if numbers.get("capped") else ""
+        seems = f": about {many(numbers['distance'], unit)}{more} from flipping"
+    return f"{brief(numbers)}{seems}, give or take {numbers['give_or_take']}"
 
 
 def brief(numbers: Mapping[str, Any]) -> str:
