@@ -100,6 +100,28 @@ def test_levels_are_the_counts_distance_from_the_limit_on_all_small_tables() -> 
             assert levels.tolist() == [apart if sign == ">=" else -1 - apart]
 
 
+def test_a_count_is_known_however_far_also_with_little_budget() -> None:
+    """Where margins tell more levels apart than engines keep people: else a count far away would be recorded as one nearby."""
+    privacy, many = ApproxDP("1e-4", "1e-9"), 300_000
+    with prepare(pa.table({"x": range(many)}), "count(*) > 5", privacy) as asked:
+        assert asked.terms.count is not None
+        assert asked.terms.reaches.answers < many - 6
+        assert asked._levels()[2].tolist() == [many - 6]
+
+
+@pytest.mark.parametrize("limit", ["9007199254740993", "1e17", "1e20", "9223372036854775900"])
+@pytest.mark.parametrize("sign", [">", "<="])
+def test_a_limit_beyond_all_counts_tells_no_count(ledger: Any, limit: str, sign: str) -> None:
+    """So far from a limit levels are rounded, or alike: they do not say how many people there are."""
+    far = ask(VISITS, f"count(*) {sign} {limit}", USUAL, ledger=ledger, dataset="visits")
+    assert far.answer is (sign == "<=")
+    assert far.certain
+    assert far.estimates == {}
+    near = ask(VISITS, "count(*) > 1000", USUAL, ledger=ledger, dataset="visits")
+    assert not free(near)
+    assert near.answer is False
+
+
 def test_the_yes_is_as_frequent_as_the_table_says() -> None:
     """A count one above and one below its limit, 4,000 times each: within six standard deviations."""
     rows, many = pa.table({"x": range(40)}), 4000

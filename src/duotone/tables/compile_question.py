@@ -24,6 +24,7 @@ from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
 from duotone.questions.protocol import combined_level
+from duotone.questions.threshold import CROWD
 from duotone.tables.comparisons import CompiledComparison, Results, adds_rows, compile_comparison, one_value_each
 from duotone.tables.declared import Note, Unused
 from duotone.tables.engines.engine import quietly
@@ -233,16 +234,19 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reaches: Reach, s
     exact = anything and _exact(tree, iter(comparisons), one)
     counted = declared.max_rows is not None and any(adds_rows(atom, declared) for atom in _atoms(tree))
     notes = _notes(asked, declared, comparisons)
-    tallied = all(isinstance(asked_for, Tally) for c in comparisons for asked_for in c.requests.values())  # however far
-    count = _count_limit(tree, one) if asked.counted is not None and tallied and not declared.replaced else None
+    known = asked.counted is not None and all(c.however_far for c in comparisons)
+    count = _count_limit(tree, one) if known and not declared.replaced else None
     return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, compiled), notes, count)
 
 
 def _count_limit(tree: Tree, one: bool) -> CountLimit | None:
-    """What one count is compared with, where each person counts for one at most; None of any other question."""
+    """What one count is compared with, where each person counts for one at most; None of any other question, and of a limit so
+    far from all counts that a level does not tell which count it is of."""
     match tree:
         case LinearThreshold(terms=(Term(weight=1 | -1 as weight, value=None),), present=None) if tree.people or one:
             least = math.floor(tree.limit) + 1 if tree.strict else math.ceil(tree.limit)
+            if abs(least) > CROWD:
+                return None
             return CountLimit(least, above=True) if weight == 1 else CountLimit(-least, above=False)
     return None
 

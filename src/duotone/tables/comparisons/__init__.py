@@ -40,8 +40,8 @@ SEARCHED = 64
 
 
 def compile_comparison(atom: Atom, declared: Dataset, reaches: Reach, rows: Condition = ALWAYS) -> CompiledComparison:
-    """What a comparison asks of the engine: levels up to what margins tell apart or, where that takes long to search, up to
-    what answers do. All `rows` that are looked at satisfy a condition already.
+    """What a comparison asks of the engine: levels up to what margins tell apart, where that takes long to search up to what
+    answers do, and without end where they follow at once. All `rows` that are looked at satisfy a condition already.
 
     Guarantee: whatever is searched, levels are clipped the same for all tables, and answers are what they would be anyway.
     """
@@ -50,7 +50,7 @@ def compile_comparison(atom: Atom, declared: Dataset, reaches: Reach, rows: Cond
         reach = reaches.answers
     compared = _compiled(atom, declared, reach, reaches, rows)
     within = min(reach, compared.searched or reach)
-    return compared if within == reaches.margins else _clipped(compared, within)
+    return compared if compared.however_far or within == reaches.margins else _clipped(compared, within)
 
 
 def _compiled(atom: Atom, declared: Dataset, reach: int, reaches: Reach, rows: Condition) -> CompiledComparison:

@@ -19,7 +19,7 @@ from duotone.model.dataset import Dataset
 from duotone.questions.threshold import People, Scores, levels, somebody, who_matters
 from duotone.questions.units import Units
 from duotone.tables.engines.person_columns import PersonColumns
-from duotone.tables.engines.results import Ends, Ranked, Request, Result
+from duotone.tables.engines.results import Ends, Ranked, Request, Result, Tally
 from duotone.tables.sql.comparison import Settled
 from duotone.tables.sql.condition import Condition, Operand, any_value, both, columns_of, combinations
 
@@ -44,6 +44,11 @@ class CompiledComparison:
     """What tells how far the statistic that is compared must be from its limit; None where there is no such number."""
     searched: int = 0
     """Changes up to which a level is searched for; 0 where it follows at once."""
+
+    @property
+    def however_far(self) -> bool:
+        """Whether a level is known however far it is: it follows at once from how many people have each score."""
+        return not self.searched and all(isinstance(request, Tally) for request in self.requests.values())
 
 
 def group_levels(people: Array, declared: Dataset, level: Callable[[int, int | None], float]) -> NDArray[np.float64]:
