@@ -6,13 +6,14 @@ import math
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from duotone import ApproxDP, Coin, audit_answers, balanced, partition_selection, plotting
-from duotone.release.audit import Audit, one_by_one
+from duotone.release.audit import Audit, audit_margins, one_by_one
 
 SURE = 0.999
 
@@ -58,11 +59,20 @@ def main(folder: Path | None, fewer: int) -> None:
         "OpenDP Laplace on a count, compared": (one_by_one(lambda count: laplace(count) >= 50), 50, 49, unit, 10**6),
         "diffprivlib Binary": (one_by_one(lambda v: binary.randomise(v) == "yes"), "yes", "no", unit, 10**7),
     }  # fmt: skip
+    table = Coin(partition_selection(ApproxDP(1, "1e-6"))).table
+    short = Coin(replace(table, entries=((0, 2**table.bits),) * 2 + table.entries[2:]))  # no group of one person is shown
+    margins: dict[str, tuple[Any, Any, Any, ApproxDP, int]] = {
+        "Duotone, margins": (lambda level, n: coin.margins(np.full(n, level)), 0, -1, claim, 10**8),
+        "Duotone, margins, small δ": (lambda level, n: exact.margins(np.full(n, level)), 0, -1, ApproxDP(1, "1e-6"), 10**8),
+        "noise one entry too short": (lambda level, n: short.margins(np.full(n, level)), 27, 26, ApproxDP(1, "1e-6"), 10**8),
+    }
     print("| black box | claimed ε, δ | draws a side | ε at least (99.9 %) | claim | time |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for i, (name, (answers, left, right, claimed, draws)) in enumerate(cases.items()):
+    for i, (name, (answers, left, right, claimed, draws)) in enumerate((cases | margins).items()):
         start = time.perf_counter()
-        audit = audit_answers(answers, left, right, claimed, draws=draws // fewer, confidence=SURE)
+        audit = (audit_margins if name in margins else audit_answers)(
+            answers, left, right, claimed, draws=draws // fewer, confidence=SURE
+        )
         report(name, audit, time.perf_counter() - start)
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)

@@ -64,6 +64,7 @@ def main(n: int) -> None:
         "the same, 32-bit levels (limit)": rate(lambda: bare(coin, narrow), n),
         "Duotone, batch": rate(lambda: coin.answers(levels), n),
         "Duotone, batch, 32-bit levels": rate(lambda: coin.answers(narrow), n),
+        "Duotone, batch of margins": rate(lambda: coin.margins(levels), n),
         "numpy table and PCG64 (insecure)": rate(lambda: insecure_numpy(table, coin._lowest, levels), n),
         "Duotone, one answer a call": rate(lambda: [coin.answer(3) for _ in range(50_000)], 50_000),
     }

@@ -8,6 +8,7 @@ import stat
 import threading
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -206,9 +207,8 @@ def test_rows_that_many_write_at_once_are_there_once(tmp_path: Path) -> None:
 
 def test_a_request_is_used_once(tmp_path: Path) -> None:
     records, wins = Records(str(tmp_path / "r")), list[bool]()
-    request = records.add_request("d", "ana", {}, assistant=True, price={}, purpose=None, data="", own=True, other=True)[
-        "request"
-    ]
+    about: dict[str, Any] = {"assistant": True, "price": {}, "accuracy": {}, "purpose": None, "data": ""}
+    request = records.add_request("d", "ana", {}, own=True, other=True, **about)["request"]
     assert records.decide(request, "ana", approve=True, own=True)["state"] == "waiting"  # type: ignore[index]
     assert records.decide(request, "ana", approve=True, own=True) is None
     assert records.decide(request, "olga", approve=True, own=False)["state"] == "approved"  # type: ignore[index]

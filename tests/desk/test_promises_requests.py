@@ -100,7 +100,13 @@ def test_one_that_was_charged_for_stays_used(office: AtDesk, monkeypatch: pytest
 
 def many(office: AtDesk, who: str, **states: int) -> None:
     """So many requests of a person about stays, at once."""
-    about = {"terms": {"question": "count(distinct patient) > 1", "epsilon": "0.1"}, "price": {}, "data": "", "at": "then"}
+    about = {
+        "terms": {"question": "count(distinct patient) > 1", "epsilon": "0.1"},
+        "price": {},
+        "accuracy": {},
+        "data": "",
+        "at": "then",
+    }
     row = {"dataset": "stays", "asked_by": who, "assistant": False, "own": 0, "other": 1, "decided_by": [], **about}
     with office.desk.records._engine.begin() as connection:
         connection.execute(insert(REQUESTS), [{**row, "state": state} for state, n in states.items() for _ in range(n)])
