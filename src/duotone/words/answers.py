@@ -67,8 +67,9 @@ def meaning(numbers: Mapping[str, Any], answer: str) -> str:
     p, of = numbers["p_value"], 100
     while p * of <= 1 and of < 10**18:
         of *= 10
-    truth = "no" if answer == "yes" else "yes"
-    return f"if the truth were {truth}, an answer this clear would come up at most {ceil(p * of)} times in {of:,}"
+    truth, times = "no" if answer == "yes" else "yes", ceil(p * of)
+    often = "once" if times == 1 else f"{times} times"
+    return f"if the truth were {truth}, an answer this clear would come up at most {often} in {of:,}"
 
 
 def rounded_up(probability: float) -> str:
