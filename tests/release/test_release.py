@@ -249,12 +249,22 @@ def test_no_traceback_shows_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: int) -> bytes:
         raise OSError("no randomness")
 
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError("no memory")
+
+    def cannot_clip() -> Any:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(os, "urandom", bytes)
+            patched.setattr(np, "clip", full)
+            return coin.margins(levels)
+
     coin = Coin(balanced(ApproxDP(0.001, "1e-3")))
     monkeypatch.setattr(os, "urandom", broken)
     level = 918_273_645_546_372_819  # in no memory address and in no entry of the table
     assert str(level) not in str(coin.table)
-    for call in (lambda: coin.answer(level), lambda: coin.answers(np.array([level, level]))):
-        with pytest.raises(OSError, match="no randomness") as caught:
+    levels = np.array([level, level])
+    for call in (lambda: coin.answer(level), lambda: coin.answers(levels), lambda: coin.margins(levels), cannot_clip):
+        with pytest.raises(OSError, match=r"no randomness|no memory") as caught:
             call()
         shown = _locals_of_duotone(caught.value)
         assert "coin" in shown or "self" in shown  # the frames are there to be looked at

@@ -104,10 +104,6 @@ class Noise:
         """A median."""
         return -self.lowest - bisect_left(self.yes, 1 << (self.bits - 1))
 
-    def clipped(self, levels: Any) -> Any:
-        """Levels as far as they differ: beyond, all are alike."""
-        return levels if self.cap is None else np.clip(levels, -self.cap, self.cap - 1)
-
     def clamped(self, margins: Any) -> Any:
         """Margins as far as the noise is known: beyond an end that is not certain, all are alike."""
         return margins if self.bounded or self.cap is None else np.clip(margins, -self.cap, self.cap - 1)

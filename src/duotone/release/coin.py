@@ -275,7 +275,9 @@ class Coin:
             for i in np.flatnonzero(self._bounds[np.maximum(below, 1) - 1] == words).tolist():
                 number = int(words[i]) << rest | int.from_bytes(stream.bytes(rest // 8), "little")
                 below[i] = bisect_right(noise.yes, number)
-            margins, levels = noise.clipped(levels.astype(np.int64)), None
+            margins, levels = levels.astype(np.int64), None
+            if noise.cap is not None:
+                np.clip(margins, -noise.cap, noise.cap - 1, out=margins)  # here, since another frame would keep the levels
             return np.asarray(noise.clamped(margins - noise.lowest - below))
         finally:
             levels = margins = None
