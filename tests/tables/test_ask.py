@@ -70,7 +70,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
     code, out, _ = run("count(*) filter (where vote = 'Y') > count(*) filter (where vote = 'N')")
     assert code == 0
-    assert out.startswith("yes\n")
+    assert out.startswith("yes, certain: at least ")
     assert "each row is a person; exact distance" in out
     assert "never wrong from 15 people on" in out
     document = json.loads(
