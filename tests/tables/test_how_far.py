@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from duotone import ApproxDP, DuotoneError, balanced, prepare
+from duotone import ApproxDP, Coin, DuotoneError, balanced, prepare, prove
+from duotone.line.noise import Margin
 from duotone.line.table import line_table
+from duotone.model.accuracy import Accuracy
 
 USUAL = ApproxDP(1, "1e-6")
 TWO = "count(*) filter (where g = 'a') * count(*) filter (where g = 'a') > 5 * count(*) filter (where g = 'b')"
@@ -49,3 +53,23 @@ def test_levels_beyond_what_is_searched_are_alike() -> None:
     assert min(levels) < 0 < max(levels) == reach == asked.terms.reaches.answers < asked.terms.reach
     assert table.yes(reach) == 2**table.bits  # no answer is otherwise for it
     assert table.yes(-reach - 1) == 0
+
+
+def test_what_is_said_beforehand_of_certain_is_so_where_little_is_searched() -> None:
+    """Levels end at 15 people: an answer is certain in 73 of 100 draws there, and never more often."""
+    with prepare(people(20, 30, 10), FOUR, USUAL) as asked:
+        accuracy = asked.facts.accuracy
+        assert isinstance(accuracy, Accuracy)
+        assert accuracy.surely == math.inf
+        assert "always certain" not in accuracy.ending
+        assert accuracy.sure(15) == accuracy.sure(1000) == pytest.approx(0.731, abs=1e-3)
+        assert asked.terms.table.cap == 15
+        prove(asked.release().certificate())
+        table = asked.terms.table
+    certain = sum(Margin(k, table.noise).certain for k in Coin(table).margins(np.full(400, 1000)).tolist())
+    assert 200 < certain < 380  # 292 are expected; eight standard deviations are 71
+
+
+test_what_is_said_beforehand_of_certain_is_so_where_little_is_searched = pytest.mark.false_alarm(1e-12)(
+    test_what_is_said_beforehand_of_certain_is_so_where_little_is_searched
+)

@@ -70,7 +70,8 @@ on, always certain from 29
     def surely(self) -> float:
         """From how many people on every answer is certain; infinite where that is never so."""
         noise = self.table.noise
-        return noise.most - noise.least + 1 if noise.bounded else math.inf
+        wide = noise.most - noise.least + 1
+        return wide if noise.bounded and wide <= (noise.cap or wide) else math.inf
 
     @property
     def never(self) -> tuple[float, float]:
@@ -89,7 +90,7 @@ on, always certain from 29
         ever is certain, how often."""
         if self.table.boundary == "selection":
             return "people in the group", *self._mistakes
-        return "people from flipping", *self._mistakes, *(["Pr[certain]"] if math.isfinite(self.surely) else [])
+        return "people from flipping", *self._mistakes, *(["Pr[certain]"] if self.table.noise.bounded else [])
 
     @property
     def _mistakes(self) -> tuple[str, ...]:
@@ -114,9 +115,10 @@ on, always certain from 29
     @property
     def _lines(self) -> list[tuple[int, tuple[float, ...]]]:
         """The margins worth showing, with what `head` names."""
-        if self.table.boundary == "selection" or math.isinf(self.surely):
+        if self.table.boundary == "selection" or not self.table.noise.bounded:
             return [(m, self.wrong(m)) for m in self.margins]
-        return [(m, (*self.wrong(m), math.floor(1000 * self.sure(m)) / 1000)) for m in MARGINS if m < self.surely]
+        end = min(self.surely, self.table.noise.cap or math.inf)
+        return [(m, (*self.wrong(m), math.floor(1000 * self.sure(m)) / 1000)) for m in MARGINS if m < end]
 
     @property
     def rows(self) -> list[tuple[str, ...]]:

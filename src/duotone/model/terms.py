@@ -61,11 +61,15 @@ class DefiniteTerms:
     count: CountLimit | None = None
     """Of one count of people against a limit: what it is compared with; the ledger then records the noisy count."""
 
-    def about(self, count: CountLimit | None) -> DefiniteTerms:
-        """The same terms of one count against a limit, where these can be: its margin is known however far it is, and both
-        mistakes are alike."""
-        alike = self.boundary == "balanced" and not self.selects and self.share.delta >= SMALLEST
-        return replace(self, count=count) if count is not None and alike else self
+    searched: int | None = None
+    """Changes up to which levels are searched for, where that is less than margins could tell."""
+
+    def about(self, count: CountLimit | None, searched: int | None) -> DefiniteTerms:
+        """The same terms of a question whose levels are `searched` for up to so many changes, or of one count against a limit,
+        where these can be: its margin is known however far it is, and both mistakes are alike."""
+        if count is not None and self.boundary == "balanced" and not self.selects and self.share.delta >= SMALLEST:
+            return replace(self, count=count)
+        return replace(self, searched=searched) if searched is not None and searched < self.reach else self
 
     def __str__(self) -> str:
         return str(self.privacy)
@@ -99,6 +103,8 @@ class DefiniteTerms:
     def table(self) -> Table:
         """The probabilities of one answer, built where they are first needed."""
         table = line_table(self.mechanism)
+        if self.searched is not None and table.cap is not None:
+            return replace(table, cap=min(table.cap, max(self.searched, len(table.blue), len(table.red))))
         return table if self.count is None else table.unclipped()
 
     @cached_property
@@ -155,7 +161,7 @@ class ThreeWayTerms:
     count: None = None
     """No margin is known, of counts neither."""
 
-    def about(self, _: CountLimit | None) -> ThreeWayTerms:
+    def about(self, count: CountLimit | None, searched: int | None) -> ThreeWayTerms:  # noqa: ARG002
         """The same: a count is asked as anything else."""
         return self
 

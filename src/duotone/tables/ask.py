@@ -111,7 +111,7 @@ def _prepared(
     with closed_on_error(source.close):
         terms, most = _terms(budget, asked.by, declared, listed, costs)
         compiled = compile_question(asked, declared, terms.reaches, source)
-        terms = terms.about(compiled.count)
+        terms = terms.about(compiled.count, compiled.searched)
         prepared = Prepared(source, asked, asked.by, declared, most, listed, terms, compiled, checked.opened_anew).checked()
         require_trial(checked.on_trial(most))
         return prepared

@@ -198,6 +198,11 @@ class Compiled:
         each = [c.levels(result, people) for c, result in zip(self.comparisons, results, strict=True)]
         return combined(self.tree, iter(each))
 
+    @property
+    def searched(self) -> int | None:
+        """Changes up to which all its levels are searched for; None where they are known however far they are."""
+        return min((c.searched for c in self.comparisons if c.searched), default=None)
+
     def level_of_nobody(self) -> Array:
         """The level of a group that nobody is in."""
         return self.levels(

@@ -76,7 +76,7 @@ def _clipped(compared: CompiledComparison, reach: int) -> CompiledComparison:
     def levels_of(results: Results, people: Array) -> Array:
         return np.clip(compared.levels(results, people), -reach - 1, reach)
 
-    return replace(compared, levels=levels_of)
+    return replace(compared, levels=levels_of, searched=reach)
 
 
 def adds_rows(atom: Atom, declared: Dataset) -> bool:
