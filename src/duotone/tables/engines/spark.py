@@ -114,6 +114,7 @@ def _drawn(coin: Coin, keys: tuple[str, ...], batches: Iterator[Any]) -> Iterato
 def open_spark(url: str, name: str | None, vouched: bool = False) -> Source:
     """A table of the cluster that a URL names: of its catalogue, or Parquet files by their path."""
     try:
+        import pyspark  # noqa: F401  # which says so where it is missing, whatever of it was imported before
         from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtra("a table in Spark", "spark") from None
