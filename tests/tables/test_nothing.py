@@ -112,3 +112,12 @@ def test_questions_of_the_grammar(seed: int) -> None:
         draw = random.Random(f"suite {seed} {number}")
         question = Grammar(draw).question()
         assert not wrong(question, tables(draw, question, 40)), question.asked
+
+
+@pytest.mark.parametrize("question", ["sum(case when b then 1 end) <> 1", "not sum(case when b then 1 end) = 1"])
+def test_a_sum_of_nothing_differs_from_no_number(question: str) -> None:
+    """In SQL it is null, which is neither equal nor different: the answer is no."""
+    with prepare(pa.table({"b": [False, False]}), question, ApproxDP(1, "1e-6")) as asked:
+        assert asked._levels()[2].tolist() == [-1]
+    with prepare(pa.table({"b": [False, True, True]}), question, ApproxDP(1, "1e-6")) as asked:
+        assert asked._levels()[2].tolist() == [0]

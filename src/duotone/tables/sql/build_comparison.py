@@ -428,7 +428,7 @@ def somebody(condition: Condition, *, people: bool) -> LinearThreshold:
 def _implies(tree: Tree, need: Condition) -> bool:
     """Whether a comparison is a no wherever nobody satisfies a condition, as far as is known."""
     match tree:
-        case BoolOp():
+        case BoolOp(rule="and" | "or"):  # not is a yes where its part is a no
             return (any if tree.rule == "and" else all)(_implies(part, need) for part in tree.parts)
         case MeanDifference():
             return any(_within(_there(side.where, side.value), need) for side in (tree.first, tree.second))
