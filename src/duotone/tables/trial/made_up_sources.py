@@ -12,6 +12,7 @@ from typing import Any
 import ibis
 import ibis.expr.operations as ops
 
+from duotone.cached import cached_property
 from duotone.model.dataset import Dataset
 from duotone.tables.declared import Key
 from duotone.tables.engines.duckdb import DuckDB
@@ -42,6 +43,11 @@ class Asked:
         known = [self.question, self.question.text, self.private, self.public, self.declared, self.most, self.listed]
         return hashlib.sha256(repr(known).encode()).hexdigest()
 
+    @cached_property
+    def valued(self) -> bool:
+        """Whether values are added up, and not rows alone."""
+        return any(isinstance(part, Term) and part.value is not None for part in parts_of(self.question.tree))
+
 
 def judged(asked: Asked, made: MadeUp) -> bool:
     """Whether plain SQL can judge a made-up table: it reads every value as the rules do, and each person has one row, an inner
@@ -51,8 +57,7 @@ def judged(asked: Asked, made: MadeUp) -> bool:
     alone = declared.unit is None or asked.question.people is not None or all(len(s.rows) == 1 for s in there)
     if not asked.question.by and declared.per_unit is None:
         most = declared.max_rows
-        valued = any(isinstance(part, Term) and part.value is not None for part in parts_of(asked.question.tree))
-        alone |= most is None or all(len(s.rows) <= most or (not valued and len(set(s.rows)) == 1) for s in there)
+        alone |= most is None or all(len(s.rows) <= most or (not asked.valued and len(set(s.rows)) == 1) for s in there)
     return alone and all(s.usual for s in there)
 
 
