@@ -185,7 +185,7 @@ def test_a_role_that_can_only_read_is_enough(postgres: str, capfd: pytest.Captur
         assert ask(source, "count(*) > 100", P)
     stays = ("--table", "clinic.stays", "--epsilon", "9", "--delta", "0.1")
     assert command("ask", url, "count(*) > 100", *stays) == 0
-    assert capfd.readouterr().out.startswith("yes, certain: there are about ")
+    assert capfd.readouterr().out.startswith("yes, certain; there are about ")
     assert command("groups", url, "--by", "g", *stays) == 0
     assert "groups may be shown" in capfd.readouterr().out
     assert command("ask", secret, "count(*) > 100", *stays) == 2
