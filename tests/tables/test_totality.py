@@ -281,6 +281,10 @@ COMMANDS = [
 ]  # fmt: skip
 
 
+DRAWN = {"answer", "answers", "margin", "margins", "p_value", "certain", "distance", "capped", "at_least", "estimate"}
+"""What is drawn, and follows from that."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(["f64", "i64", "text", "day", "t_ms", "d_38_10"], 2))
 def test_the_command_says_the_same(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -306,6 +310,6 @@ def _run(path: Path, name: str, question: str, options: tuple[str, ...], capsys:
         out, err = capsys.readouterr()
         if more == ["--json"] and out:
             document = json.loads(out)
-            out = str({key: None if key in ("answer", "answers") else value for key, value in document.items()})
+            out = str({key: None if key in DRAWN else value for key, value in document.items()})
         outcomes.append((ended.value.code, out, err))
     return outcomes
