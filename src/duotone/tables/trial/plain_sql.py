@@ -179,9 +179,15 @@ def _clipped(answer: exp.Expr, clips: Mapping[str, Bounds]) -> exp.Expr:
     return answer
 
 
+def _inexact_quotient(parsed: exp.Expr) -> bool:
+    """Whether a number is divided that no double has: plain SQL divides doubles, and the rules divide exactly."""
+    quotients = [literal for quotient in parsed.find_all(exp.Div) for literal in quotient.find_all(exp.Literal)]
+    return any(literal.is_int and abs(int(literal.this)) > 2**53 for literal in quotients)
+
+
 def _select(text: str) -> exp.Select:
     parsed = sqlglot.parse_one(selected(text), dialect="duckdb")
-    if not isinstance(parsed, exp.Select) or parsed.find(*ORDERED) or _far_dates(parsed):
+    if not isinstance(parsed, exp.Select) or parsed.find(*ORDERED) or _far_dates(parsed) or _inexact_quotient(parsed):
         raise Unknown
     return _bottom_up(parsed)  # type: ignore[return-value]
 
