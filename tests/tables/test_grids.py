@@ -31,7 +31,7 @@ from support.refusals import HOSTILE
 from support.running import examples
 
 P = ApproxDP(1, "1e-6")
-REACH = 15
+REACH = 29
 FACTORS = [1, 2, 3, 7, 10, 100, 10**6, 2**20, 2**52 + 1, 2**53 - 1, 2**53, 2**53 + 1, 2**53 + 2, 10**18, 10**22, 10**23, 2**60,
            HOSTILE]  # fmt: skip
 ENDS = [0, 1, -1, 3, -5, 10**6, 2**31, 2**50, 2**51 - 1, 2**51, -(2**51), 2**53, 2**62 - 1, -(2**62 - 1), 2**62]
