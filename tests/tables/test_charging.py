@@ -445,6 +445,46 @@ def test_what_is_said_to_be_free_is(ledger: Ledger, budget: ApproxDP, options: d
     assert receipt.free
 
 
+@pytest.mark.parametrize(("first", "then"), [("1e-6", 0), (0, "1e-6")])
+@pytest.mark.parametrize("options", [{}, {**GROUPED, "max_rows": 1, "groups": [("Ely",)]}])
+def test_a_count_that_was_answered_with_its_limit_or_without_it_is_said_to_be_free(
+    ledger: Ledger, first: Any, then: Any, options: dict[str, Any]
+) -> None:
+    """With a delta the count is recorded for every limit, without one the answer about its limit: each is free at its own."""
+    question, dataset = ("select town, count(*) > {} group by town", "people") if options else ("count(*) > {}", "t")
+    ledger.register("people", ApproxDP(9, "1e-3"), unit="who", neighbours="add-remove", version="1")
+
+    def charged(limit: int, delta: Any) -> Any:
+        with prepare(TABLE, question.format(limit), ApproxDP("1/4", delta), **options) as asked:
+            (quote,) = quote_all([asked], ledger, dataset)
+            reply = asked.charge(ledger, dataset)
+        assert reply.receipt is not None
+        assert (quote.free, quote.before) == (reply.receipt.free, reply.receipt.before)
+        return reply
+
+    charged(10, first)
+    entry, delta = ledger.statement(dataset).charges[0].seq, f"{float(first):g}"
+    note = f"answered before at another delta (entry {entry}): asked alone at epsilon 0.25, delta {delta} it is free"
+    assert charged(10, then).notes[-1] == note
+    assert charged(10, first).receipt.free
+    other = charged(30, then)
+    if first:  # the count is recorded, which tells the answer about every limit
+        assert other.notes[-1] == note
+        assert charged(30, first).receipt.free
+    else:
+        assert not other.receipt.before
+        assert not charged(30, first).receipt.free
+
+
+def test_a_count_that_was_answered_is_noted_where_costs_are_given(ledger: Ledger) -> None:
+    with prepare(TABLE, "count(*) > 10", ApproxDP("1/4", "1e-6")) as asked:
+        asked.charge(ledger, "t")
+    with prepare(TABLE, "count(*) > 20", ApproxDP("1/4", "1e-6"), costs=(10, 1)) as asked:
+        before = asked.charge(ledger, "t").receipt.before  # type: ignore[union-attr]
+    assert before is not None
+    assert (before.differs, before.free_at) == (("choice of costs",), None)
+
+
 def test_a_budget_that_was_rounded_when_it_was_divided_is_not_said_to_be_free(ledger: Ledger) -> None:
     ledger.register("people", ApproxDP(9, "1e-3"), unit="who", neighbours="add-remove", version="1")
     question, options = "select town, count(*) > 10 group by town", {**GROUPED, "max_rows": 1}

@@ -23,7 +23,7 @@ from duotone.ledger.account import latest_time, load
 from duotone.ledger.entries import LEDGER, VERSION, Body, State, answer_text, damage_as_error, decoded, intact, row_of
 from duotone.ledger.owner import Owned
 from duotone.ledger.privacy_filters import beyond
-from duotone.ledger.request import Request, Standing, standing
+from duotone.ledger.request import Forms, Request, Standing, standing
 from duotone.ledger.statement import ClearAnswers
 from duotone.ledger.stores import SKEW, Entries, Store, open_store
 from duotone.model.cost import AnsweredBefore, CloseCallCharge, Cost, Left, Quote, Receipt
@@ -107,7 +107,7 @@ class Ledger(Owned):
     def ask(
         self,
         dataset: str,
-        question: str,
+        question: Forms,
         cost: Cost,
         draw: Callable[..., Any],
         *,
@@ -119,7 +119,8 @@ class Ledger(Owned):
         """The recorded answer to a question, free; else charge for it durably, then `draw`, record and return it.
 
         `question` is the question's normal form: with the dataset's version and the cost it decides what is the same
-        question. `draw` takes nothing and returns what will be public, as JSON can write it. Where close calls are counted,
+        question. Of several forms the first does; under the others it may have been answered on other terms, which is noted.
+        `draw` takes nothing and returns what will be public, as JSON can write it. Where close calls are counted,
         it is given how many are reserved, draws no further than the last of them, and also returns how many it used: the rest
         is given back when the answer is on the disk. If it fails, the charge stands. With `again`, a recorded answer is not
         used.
@@ -165,7 +166,7 @@ class Ledger(Owned):
     def recorded(
         self,
         dataset: str,
-        question: str,
+        question: Forms,
         charge: Cost,
         *,
         unit: str,
@@ -262,7 +263,7 @@ class Ledger(Owned):
     def quote(
         self,
         dataset: str,
-        asked: Sequence[tuple[str, Cost]],
+        asked: Sequence[tuple[Forms, Cost]],
         *,
         unit: str,
         neighbours: str,

@@ -27,6 +27,9 @@ LONGEST_BUDGET = 200
 """The characters of a budget that a sentence names."""
 MOST_REPEATS = 10**6
 
+Forms = str | tuple[str, ...]
+"""A question's normal form; or several, of which the first is charged, and others are recorded on other terms."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -38,12 +41,14 @@ class Request:
     about: tuple[str, str]
     again: bool
     by: str | None
+    others: tuple[str, ...] = ()
+    """The question's other normal forms."""
 
     @classmethod
     def of(
         cls,
         dataset: str,
-        question: str,
+        question: Forms,
         charge: Cost,
         unit: str,
         neighbours: str,
@@ -51,7 +56,8 @@ class Request:
         by: str | None,
     ) -> Self:
         """What is asked, checked."""
-        if not (isinstance(question, str) and 0 < len(question) <= LONGEST_QUESTION):
+        first, *others = question if isinstance(question, tuple) and question else (question,)
+        if not (isinstance(first, str) and 0 < len(first) <= LONGEST_QUESTION):
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
         if not isinstance(charge, Charge | CloseCallCharge):
             raise DuotoneError(f"charge must be a Charge or a CloseCallCharge, got {type(charge).__name__}")
@@ -61,12 +67,12 @@ class Request:
         if by == EVERYBODY:
             raise Refusal("asker is everybody", name=EVERYBODY)
         terms = {
-            "question": question,
+            "question": first,
             "notion": write(charge.privacy),
             "boundary": short(charge.boundary, "what is fixed at the boundary"),
             "answers": charge.answers,
         }
-        return cls(dataset, charge, terms, about, bool(again), by)
+        return cls(dataset, charge, terms, about, bool(again), by, tuple(others))
 
     def key(self, state: State) -> str:
         """What decides whether it is the same question as another, of the dataset as it is."""
@@ -80,10 +86,11 @@ class Request:
         """The latest answer to the same question at another budget or choice of costs, among the last charges."""
         if self.again or isinstance(self.charge, CloseCallCharge):
             return None
-        text, terms = str(self.terms["question"]), self.terms
-        for row in entries.charged_with(self.dataset, canonical({"question": text})[1:-1]):
+        terms, forms = self.terms, (str(self.terms["question"]), *self.others)
+        charges = (entries.charged_with(self.dataset, canonical({"question": form})[1:-1]) for form in forms)
+        for row in sorted({row.seq: row for rows in charges for row in rows}.values(), key=lambda row: -row.seq):
             body = loaded(row)
-            same = body.get("question") == text and body.get("version") == state.version and "calls" not in body
+            same = body.get("question") in forms and body.get("version") == state.version and "calls" not in body
             if same and (differs := _differs(terms, body)) and entries.answered(str(body.get("key"))) is not None:
                 fixed = body["boundary"] == terms["boundary"] and set(body["boundary"].split("+")) <= {*FIXED}
                 free = fixed and body["answers"] == terms["answers"]

@@ -53,14 +53,14 @@ def normal_form(text: str, declared: Dataset, most: int, listed: tuple[Key, ...]
 
 @dataclass(frozen=True)
 class Bill:
-    """A question as a ledger knows it: the dataset, the question's text, and whom it is about."""
+    """A question as a ledger knows it: the dataset, the question's normal forms, and whom it is about."""
 
     dataset: str
-    question: str
+    question: tuple[str, ...]
     about: About
 
 
-def bill(normal: str, declared: Dataset, source: Source, dataset: str | None, *, together: bool) -> Bill:
+def bill(forms: tuple[str, ...], declared: Dataset, source: Source, dataset: str | None, *, together: bool) -> Bill:
     """What a ledger is given; `together` where the question joins private tables."""
     if declared.person == "row":
         raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
@@ -72,7 +72,7 @@ def bill(normal: str, declared: Dataset, source: Source, dataset: str | None, *,
     own = source.identity or (source.name if source.named else None)  # a data frame has none, so that no file is taken for it
     tables = [*([] if own is None else [own]), *source.beside]
     end = f" OF {' AND '.join(tables)}" if tables else ""
-    return Bill(source.name if dataset is None else dataset, f"{normal}{end}", about)
+    return Bill(source.name if dataset is None else dataset, tuple(f"{form}{end}" for form in forms), about)
 
 
 def own_names(source: Source) -> tuple[str, ...]:

@@ -159,11 +159,18 @@ removal;
     @property
     def normal(self) -> str:
         """The question with everything declared that can change its answer, in a form in which the same looks the same."""
-        text = f"GROUPS BY {json.dumps(self.by)}" if self.asked is None else self.asked.normal
-        if self.asked is not None and self.terms.count is not None:
-            text = self.asked.counted or text  # whatever the limit
+        return self._forms[0]
+
+    @property
+    def _forms(self) -> tuple[str, ...]:
+        """The normal form under which an answer is recorded. Of one count against a limit there is another one after it: terms
+        under which the count is recorded leave the limit out, and others keep it."""
+        texts = [f"GROUPS BY {json.dumps(self.by)}" if self.asked is None else self.asked.normal]
+        if self.asked is not None and self.asked.counted and self.compiled is not None and self.compiled.count is not None:
+            texts.append(self.asked.counted)
         declared = self.declared if self.compiled is None else self.compiled.declared
-        return normal_form(text, declared, self.most, self.listed, self.source.stated)
+        forms = [normal_form(text, declared, self.most, self.listed, self.source.stated) for text in texts]
+        return tuple(forms if self.terms.count is None else reversed(forms))
 
     @property
     def cost(self) -> Cost:
@@ -177,7 +184,7 @@ removal;
             raise DuotoneError('open a ledger first, as open_ledger("budget.ledger")')
         self.source.checked()
         dataset = self.dataset_in(ledger, dataset)
-        return bill(self.normal, self.declared, self.source, dataset, together=self._together)
+        return bill(self._forms, self.declared, self.source, dataset, together=self._together)
 
     @property
     def _together(self) -> bool:
