@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, Generic, Self, TypeVar, overload
+from contextlib import nullcontext
+from typing import Any, TypeVar
 
-Value = TypeVar("Value")
+Value = TypeVar("Value", covariant=True)
 
 
-class cached_property(Generic[Value]):  # noqa: N801 (a decorator)
+class cached_property(functools.cached_property[Value]):  # noqa: N801, TID251 (a decorator; this is what it is for)
     """As `functools.cached_property` has been since Python 3.12.
 
     Before, it held a lock for all objects of a class: a process forked while a thread was inside would wait forever in the
@@ -25,15 +27,5 @@ class cached_property(Generic[Value]):  # noqa: N801 (a decorator)
     """
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
-        self._compute, self.__doc__ = compute, compute.__doc__
-
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, instance: object, owner: type) -> Value: ...
-    def __get__(self, instance: object | None, owner: type) -> Self | Value:
-        if instance is None:
-            return self
-        value = self._compute(instance)
-        vars(instance)[self._compute.__name__] = value  # found before this descriptor from now on
-        return value
+        super().__init__(compute)
+        self.lock = nullcontext()
