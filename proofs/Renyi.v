@@ -1,16 +1,16 @@
 (** One Rényi order: what an answer costs, and the filter of the account `renyi` (docs/theory.md, "One Rényi order").
 
-    Let P and Q be how likely the answers are at two neighbours. They are close at order k + 1, price T and d if a part of P that
-    lacks d at most has sum part^(k+1) / Q^k <= T, and a part of Q beside P. A yes/no mechanism may keep to just this; an answer
-    that is (eps, d)-private over all events keeps to it at a price that [ordinary_price] gives.
+    Let P and Q be how likely the answers are at two neighbours. They are close at order k + 1, price T and d if a part of P
+    that lacks d at most has sum part^(k+1) / Q^k <= T, and a part of Q beside P. A yes/no mechanism may keep to just this; an
+    answer that is (eps, d)-private over all events keeps to it at a price that [ordinary_price] gives.
 
-    Whoever asks chooses the next question, mechanism and price by all answers so far. The ledger admits a charge if the product of
-    the prices, with it, is at most B and the sum of the d at most D. Then all answers together are (eps, delta)-private with
-
-      delta = D + B * k^k / ((k+1)^(k+1) * e^(k eps)).
+    Whoever asks chooses the next question, mechanism and price by all answers so far. The ledger admits a charge if the
+    product of the prices, with it, is at most B and the sum of the d at most D. Then all answers together are
+    (eps, delta)-private with delta = D + B * k^k / ((k+1)^(k+1) * e^(k eps)).
 
     Why: the parts multiply along a path, so that of all transcripts a part lacks D at most and has the sum B at most; and where
-    it exceeds e^eps times the other probability, then by part^(k+1) / Q^k times that constant at most: Bernoulli's inequality. *)
+    it exceeds e^eps times the other probability, then by part^(k+1) / Q^k times that constant at most: Bernoulli's
+    inequality. *)
 
 From Coq Require Import Reals Lra Psatz Lia List Bool.
 From Duotone Require Import Step Graph Exp Sum.
@@ -225,8 +225,8 @@ Proof.
   lra.
 Qed.
 
-(** The filter as the ledger runs it, as [played] in Sum.v: whoever asks is a function of what was seen, for N questions at most,
-    and what does not fit is refused. [noted] is what is noted of a product: no less, so rounded up. *)
+(** The filter as the ledger runs it, as [played] in Sum.v: whoever asks is a function of what was seen, for N questions at
+    most, and what does not fit is refused. [noted] is what is noted of a product: no less, so rounded up. *)
 Definition fair_question (q : question G) :=
   1 <= fst (charged q) /\ 0 <= snd (charged q) /\ (forall a, distribution (answers q) (law q a)) /\
   forall a b, near a b -> priced (fst (charged q)) (snd (charged q)) (answers q) (law q a) (law q b).
