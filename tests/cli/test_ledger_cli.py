@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
+import duotone
 from duotone import ApproxDP, Charge, balanced, open_ledger, plotting
 from support.ledgers import ABOUT, HALF, ask, register
 from support.running import run
@@ -93,6 +96,25 @@ def test_show(capsys: pytest.CaptureFixture[str], path: Path) -> None:
     code, _, err = run(capsys, "ledger", "show", path, "--dataset", "none")
     assert code == 2
     assert "there is no dataset none" in err
+
+
+def test_json_says_how_sure_each_answer_was_by_the_names_that_the_answer_has(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table = pa.table({"town": ["Ely"] * 90 + ["Wells"] * 10, "x": [1] * 100, "who": range(100)})
+    kept: dict[str, Any] = {"unit": "who", "max_rows": 1, "bounds": {"x": (0, 2)}}
+    grouped = {**kept, "max_groups": 1, "groups": [("Ely",), ("Wells",)]}
+    with open_ledger(tmp_path / "l") as ledger:
+        ledger.register("people", ApproxDP(9, "1e-3"), unit="who", neighbours="add-remove", version="1")
+        options: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "ledger": ledger, "dataset": "people"}
+        one = duotone.ask(table, "avg(x) > 1", **kept, **options)
+        each = duotone.ask(table, "select town, avg(x) > 0.5 from t group by town", **grouped, **options)
+        duotone.ask(table, "count(*) > 50", unit="who", max_rows=1, **options)
+    written = json.loads(run(capsys, "ledger", "show", tmp_path / "l", "--json")[1])
+    said = [(charge["answer"], charge["margins"]) for charge in written["datasets"]["people"]["charges"]]
+    assert said[0] == (one.words[()], [one.sure.numbers()])
+    assert said[1] == ([[[key], word] for (key,), word in each.words.items()], [m.numbers() for m in each.margins.values()])
+    assert (said[2][0], list(said[2][1][0])) == ("count", ["estimate", "give_or_take"])
 
 
 def test_export_and_verify(capsys: pytest.CaptureFixture[str], path: Path) -> None:

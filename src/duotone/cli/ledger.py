@@ -249,7 +249,7 @@ def written(account: Statement) -> dict[str, Any]:
             "answers": c.answers,
             "again": c.again,
             **({} if c.calls is None else {"close_calls": c.calls}),
-            **({"answer": c.answer} if c.answered else {"wasted": True}),
+            **(c.document() if c.answered else {"wasted": True}),
         }
         for c in account.charges
     ]

@@ -211,7 +211,7 @@ def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller) 
         "free_answers": charge.clear if sees else None,
         "close_calls": charge.calls if sees else None,
         "state": "answered" if charge.answered else "wasted, or under way",
-        **(_answer(charge) if charge.answered and sees else {}),
+        **(charge.document() if charge.answered and sees else {}),
     }
 
 
@@ -225,14 +225,6 @@ def _price(charge: ChargeRecord, sees: bool) -> dict[str, Any]:
         "answers": charge.answers,
         **({"close_calls": charge.calls, "free": charge.clear} if sees else {"close_calls": None}),
     }
-
-
-def _answer(charge: ChargeRecord) -> dict[str, Any]:
-    """A recorded answer as it is shown: in a word, or one for each group; and how sure each is, where that is recorded."""
-    answers = [[key, said] for key, said, _ in charge.recorded]
-    one = len(answers) == 1 and answers[0][0] == []
-    margins = [numbers for _, _, numbers in charge.recorded if numbers]
-    return {"answer": answers[0][1] if one else answers, **({"margins": margins} if margins else {})}
 
 
 def budget_document(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost | None) -> dict[str, Any]:

@@ -48,6 +48,17 @@ class ChargeRecord:
         """The same as values: each answer as a word, and the numbers that say how sure it is, where they are recorded."""
         return tuple((key, *recorded_answer(recorded, self.privacy, self._definite)) for key, recorded in self._listed)
 
+    def document(self) -> dict[str, Any]:
+        """Its answer as JSON: in a word, or one for each group; and how sure each is, where that is recorded. What `ask` did
+        not record stays as it is."""
+        if not (isinstance(self.answer, dict) and self.answer.keys() == {"answers", "private"}):
+            return {"answer": self.answer}
+        answers = [[key, said] for key, said, _ in self.recorded]
+        one = len(answers) == 1 and answers[0][0] == []
+        margins = [numbers for _, _, numbers in self.recorded if numbers]
+        document = {"answer": answers[0][1] if one else answers, **({"margins": margins} if margins else {})}
+        return document if self.answer["private"] else {**document, "private": False}
+
     @property
     def _listed(self) -> list[Any]:
         return (self.answer.get("answers") if isinstance(self.answer, dict) else None) or []
