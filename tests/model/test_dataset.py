@@ -16,8 +16,7 @@ from duotone import ApproxDP, Dataset
 from duotone.cli.app import app
 from duotone.desk.office_file import HERE
 from duotone.errors import DatasetError, DuotoneError
-from duotone.model.bounds import Bounds
-from duotone.model.dataset import CHECKS, DEFAULTS, KEYS, MAPPINGS, OPENING
+from duotone.model.dataset import CHECKS, DEFAULTS, KEYS, MAPPINGS, OPENING, Bounds
 
 DOCS = Path(__file__).parents[2] / "docs"
 EVERY: dict[str, Any] = {

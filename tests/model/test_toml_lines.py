@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from duotone.model.mistakes import line_of
+from duotone.model.checks import line_of
 from support.running import thinned
 
 VALUES = ["1", '"text = [no]"', "{ a = 1, b = [2] }", "[\n1,\n2, # two\n]", '"""\nk9 = 3\n[tables.t9]\n"""']

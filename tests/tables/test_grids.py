@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, DuotoneError, prepare
-from duotone.model.bounds import Bounds, Grid
+from duotone.model.dataset import Bounds, Grid
 from duotone.questions import Neighbours
 from duotone.tables.engines import open_source
 from duotone.tables.engines.expressions import steps

@@ -18,7 +18,7 @@ import pytest
 
 import duotone
 from duotone import ApproxDP, DuotoneError, prepare
-from duotone.model.bounds import Bounds, Grid
+from duotone.model.dataset import Bounds, Grid
 from duotone.tables.sql.comparison import LinearThreshold, Term
 from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Joined, Like, Not, Operand, combinations
 from duotone.tables.sql.read_question import read_question

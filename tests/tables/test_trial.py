@@ -19,7 +19,7 @@ import sqlglot
 
 from duotone import ApproxDP, Dataset, open_ledger, prepare
 from duotone.errors import DuotoneError, FailedTrial
-from duotone.model.bounds import Bounds, Grid
+from duotone.model.dataset import Bounds, Grid
 from duotone.questions.protocol import Neighbours
 from duotone.tables import ask as asking
 from duotone.tables import compile_question

@@ -16,8 +16,8 @@ from duotone.ledger.allowances import EVERYBODY
 from duotone.ledger.ledger import Ledger, open_ledger
 from duotone.ledger.request import Standing
 from duotone.model.accuracy import written_budget
+from duotone.model.checks import Mistakes
 from duotone.model.dataset import Dataset
-from duotone.model.mistakes import Mistakes
 
 LOG = logging.getLogger("duotone.service")
 

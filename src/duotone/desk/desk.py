@@ -28,7 +28,7 @@ from duotone.desk.work import seconds_of
 from duotone.desk.workers import Workers
 from duotone.errors import OfficeError
 from duotone.ledger.ledger import Ledger
-from duotone.model.mistakes import Mistakes
+from duotone.model.checks import Mistakes
 from duotone.model.terms import DefiniteTerms
 from duotone.tables.prepared import Prepared
 

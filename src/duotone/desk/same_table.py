@@ -10,7 +10,7 @@ from pathlib import Path
 
 from duotone.desk.records import Records
 from duotone.errors import DuotoneError
-from duotone.model.mistakes import Mistakes
+from duotone.model.checks import Mistakes
 from duotone.tables.engines.engine import quietly
 from duotone.tables.engines.files import files_of
 from duotone.tables.engines.source import Source

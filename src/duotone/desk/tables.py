@@ -17,8 +17,8 @@ from duotone.desk.office import Listed, Office
 from duotone.desk.same_table import refuse_public, refuse_twins, sibling_keys, tables_held
 from duotone.desk.terms import Terms
 from duotone.errors import DuotoneError, UnopenedTable
+from duotone.model.checks import Mistakes
 from duotone.model.dataset import Dataset
-from duotone.model.mistakes import Mistakes
 from duotone.model.notice import why
 from duotone.model.terms import WantedError
 from duotone.privacy.approx_dp import ApproxDP

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError
+from duotone.model.checks import unknown
 from duotone.model.dataset import KEYS
-from duotone.model.mistakes import unknown
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exact
 

@@ -1,17 +1,134 @@
-"""What may stand at each key of a dataset's declaration: each function returns its value as it is used from then on, or
-refuses it."""
+"""Checks: what may stand at each key of a dataset's declaration. Each function returns its value as it is used from then on, or
+refuses it; mistakes are collected, each with the steps to its key, and where it comes from a file, with its line."""
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping
-from numbers import Number
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from duotone.model.bounds import Bounds
-from duotone.model.mistakes import Mistakes, Wrong
+from duotone.errors import DatasetError, DuotoneError, Mistake
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.words.sentences import sentence
+
+Steps = tuple[str | int, ...]
+MOST_NAMED = 30
+"""Keys that a sentence lists, at most."""
+
+
+class Wrong(DuotoneError):
+    """What is wrong with a value: words that follow its key."""
+
+
+class Mistakes:
+    """What is wrong with a declaration: of a file named `file`, whose text is given, each mistake has its line."""
+
+    def __init__(self, file: str = "", text: str | None = None) -> None:
+        self._file, self._text, self.every = file, text, dict[Mistake, int]()
+
+    def add(self, steps: Steps, words: str) -> None:
+        """A mistake in what stands at these steps."""
+        line = 0 if self._text is None else line_of(self._text, steps)
+        self.every[Mistake(steps, words, self._place(steps, line))] = line
+
+    def _place(self, steps: Steps, line: int) -> str:
+        if self._text is None:
+            return ""
+        return f"{self._file}, line {line}: " if steps else f"{self._file}: "
+
+    def include(self, error: DatasetError, *steps: str | int) -> None:
+        """The mistakes of a part that stands at these steps."""
+        for mistake in error.mistakes:
+            whole = not mistake.steps and steps
+            self.add((*steps, *mistake.steps), f"is refused: {mistake.words}" if whole else mistake.words)
+
+    @contextmanager
+    def at(self, *steps: str | int) -> Iterator[None]:
+        """Record errors raised in the block at this key path."""
+        try:
+            yield
+        except DatasetError as error:
+            self.include(error, *steps)
+        except Wrong as error:
+            self.add(steps, str(error))
+        except DuotoneError as error:
+            self.add(steps, f"is refused: {sentence(error, 'office')}")
+
+    @property
+    def sentences(self) -> list[str]:
+        """All of them, in order."""
+        return [mistake.sentence for mistake in sorted(self.every, key=self.every.__getitem__)]
+
+    def refuse(self) -> None:
+        """Raise all of them, in order, if there are any."""
+        if self.every:
+            raise DatasetError(*sorted(self.every, key=self.every.__getitem__))
+
+
+def unknown(key: str, known: Collection[str]) -> str:
+    """A key that nothing has: with the one that is probably meant, or with all.
+
+    >>> unknown("bugdet", ["budget", "rule"]), unknown("colour", ["budget", "rule"])
+    ('is not known: budget is', 'is not known; known are budget, rule')
+    """
+    near = close(key, known)
+    named = [*known][:MOST_NAMED]
+    return f"is not known: {near} is" if near else f"is not known; known are {', '.join(named)}"
+
+
+def close(key: str, known: Collection[str]) -> str | None:
+    """The key that is probably meant: one that is written almost so, or begins so."""
+    near = difflib.get_close_matches(key.lower(), known, 1, 0.7)
+    return next(iter([*near, *(name for name in known if len(key) > 2 and name.startswith(key.lower()))]), None)
+
+
+def line_of(text: str, path: Sequence[str | int]) -> int:
+    """The line at which the statement begins that first gives a value to `path`; of what is missing, to what it should be in.
+
+    The longest beginning of the file that is TOML by itself, and does not have the value yet, ends before that line.
+
+    >>> line_of("a = 1\\n\\n[people.bo]\\nrole = [\\n'x']\\n", ["people", "bo", "role"])
+    4
+    >>> line_of("a = 1\\n\\n[people.bo]\\n", ["people", "bo", "role"])
+    3
+    """
+    lines = text.splitlines(keepends=True)
+    while path and not _has(tomllib.loads(text), path):
+        path = path[:-1]
+    before, after = 0, len(lines) if path else 1
+    while after - before > 1:
+        middle = (before + after) // 2
+        ends = (*range(middle, after), *range(middle - 1, before, -1))
+        cut = next(((end, document) for end in ends if (document := _parsed(lines[:end])) is not None), None)
+        if cut is None:
+            break  # all of it is one value of several lines
+        if _has(cut[1], path):
+            after = cut[0]
+        else:
+            before = cut[0]
+    return before + 1
+
+
+def _parsed(lines: Sequence[str]) -> dict[str, Any] | None:
+    """What a beginning of the file says; None where it ends within a value."""
+    try:
+        return tomllib.loads("".join(lines))
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _has(document: Any, path: Sequence[str | int]) -> bool:
+    for step in path:
+        try:
+            document = document[step]
+        except (LookupError, TypeError):
+            return False
+    return True
+
 
 Checked = Callable[[Any], Any]
 Reduction = Literal["avg", "sum", "min", "max"]
@@ -26,8 +143,6 @@ MOST_CHARACTERS = 1_000_000
 COHORT = "@"
 """Between a dataset and the label of its people, where that is given: a ledger's name of it."""
 NAME = re.compile(r"[^\x00-\x1f\x7f/@*\\]{1,60}")
-LIMITS = "must be [low, high] or [low, high, grid], in numbers"
-"""Of bounds."""
 
 
 def anything(value: Any) -> Any:
@@ -121,7 +236,7 @@ def separator(value: Any) -> str:
 def types(value: Any) -> Mapping[str, Type]:
     """What columns hold, by column."""
     mistakes = Mistakes()
-    for column, one in _named(value, 'must be {column: type}, as {"amount": "number"}').items():
+    for column, one in named(value, 'must be {column: type}, as {"amount": "number"}').items():
         with mistakes.at(column):
             kind(one)
     mistakes.refuse()
@@ -130,27 +245,12 @@ def types(value: Any) -> Mapping[str, Type]:
 
 def formats(value: Any) -> Mapping[str, str]:
     """How dates are written, by column; whether a format makes a date is checked where it is read."""
-    return dict(_named(value, 'must be {column: format}, as {"day": "%d/%m/%Y"}'))
+    return dict(named(value, 'must be {column: format}, as {"day": "%d/%m/%Y"}'))
 
 
 def tables(value: Any) -> Mapping[str, Any]:
     """Tables by name."""
-    return dict(_named(value, 'must be given by name, as {"labs": "labs.csv"}'))
-
-
-def bounds(value: Any) -> Mapping[str, Bounds]:
-    """What values are clipped to, by column."""
-    mistakes, limits = Mistakes(), dict[str, Bounds]()
-    for column, one in _named(value, "must be {column: (low, high)} or {column: (low, high, grid)}").items():
-        if not isinstance(one, Bounds) and not (
-            isinstance(one, list | tuple) and len(one) in (2, 3) and all(map(_numeric, one))
-        ):
-            mistakes.add((column,), LIMITS)
-            continue
-        with mistakes.at(column):
-            limits[column] = one if isinstance(one, Bounds) else Bounds.of(*one)
-    mistakes.refuse()
-    return limits
+    return dict(named(value, 'must be given by name, as {"labs": "labs.csv"}'))
 
 
 def groups(value: Any) -> Any:
@@ -188,11 +288,7 @@ def budget(value: Any) -> ApproxDP:
     return ApproxDP(every[0], every[1], exp_epsilon=every[2])
 
 
-def _numeric(value: Any) -> bool:
-    return isinstance(value, Number | str | None) and not isinstance(value, bool)
-
-
-def _named(value: Any, otherwise: str) -> Mapping[str, Any]:
+def named(value: Any, otherwise: str) -> Mapping[str, Any]:
     """Values by names."""
     if not (isinstance(value, Mapping) and all(isinstance(one, str) and one for one in value)):
         raise Wrong(otherwise)

@@ -13,8 +13,8 @@ from duotone.errors import DuotoneError, UnopenedTable
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.choice import boundary_for_costs
 from duotone.line.three_way import ThreeWay
+from duotone.model.checks import unknown
 from duotone.model.dataset import KEYS, Dataset
-from duotone.model.mistakes import unknown
 from duotone.model.notice import Notice, Refusal, why
 from duotone.model.terms import DefiniteTerms, Terms, ThreeWayTerms, WantedError
 from duotone.privacy.approx_dp import ApproxDP

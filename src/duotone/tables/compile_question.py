@@ -19,8 +19,7 @@ import numpy as np
 from duotone.errors import DuotoneError
 from duotone.line.table import Reach
 from duotone.model.answer import CountLimit
-from duotone.model.bounds import FLOAT_STEPS, SQUARED_STEPS, Bounds
-from duotone.model.dataset import Dataset
+from duotone.model.dataset import FLOAT_STEPS, SQUARED_STEPS, Bounds, Dataset
 from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
 from duotone.questions.protocol import combined_level

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError, UnknownColumn
-from duotone.model.bounds import Bounds
-from duotone.model.dataset import Dataset
+from duotone.model.dataset import Bounds, Dataset
 from duotone.model.notice import Notice, Refusal, why
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given

@@ -22,8 +22,7 @@ import ibis
 from duotone.errors import DuotoneError
 from duotone.html import cell
 from duotone.html import table as page
-from duotone.model.bounds import Grid
-from duotone.model.dataset import Dataset
+from duotone.model.dataset import Dataset, Grid
 from duotone.privacy.numbers import show
 from duotone.tables.ask import declared_by
 from duotone.tables.compile_question import as_numbers, finer_bounds

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
-from duotone.model.bounds import LARGEST, SQUARED_STEPS, Grid
-from duotone.model.dataset import Dataset
+from duotone.model.dataset import LARGEST, SQUARED_STEPS, Dataset, Grid
 from duotone.model.notice import Refusal
 from duotone.questions.difference import AnySide, Compared, Side, difference_level
 from duotone.questions.protocol import Neighbours

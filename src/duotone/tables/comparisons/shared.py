@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError
-from duotone.model.bounds import FLOAT_STEPS, Grid
 from duotone.model.checks import Reduction
-from duotone.model.dataset import Dataset
+from duotone.model.dataset import FLOAT_STEPS, Dataset, Grid
 from duotone.questions.threshold import People, Scores, levels, somebody, who_matters
 from duotone.questions.units import Units
 from duotone.tables.engines.person_columns import PersonColumns

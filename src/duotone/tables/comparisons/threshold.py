@@ -9,8 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.model.bounds import INTEGER_STEPS, Grid
-from duotone.model.dataset import Dataset
+from duotone.model.dataset import INTEGER_STEPS, Dataset, Grid
 from duotone.model.notice import Refusal
 from duotone.questions.threshold import CROWD, somebody
 from duotone.questions.units import NobodyUnits, TotalUnits, Units, ValuedUnits

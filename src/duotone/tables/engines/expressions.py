@@ -11,7 +11,7 @@ from typing import Any
 
 import ibis
 
-from duotone.model.bounds import Grid
+from duotone.model.dataset import Grid
 from duotone.tables.sql.condition import OPERATORS, Condition, IsNull, Joined, Kind, Known, Like, Not, OneOf, Operand, Value
 from duotone.tables.sql.functions import computed
 from duotone.tables.sql.functions.casts import day_from, number_from, real

@@ -10,8 +10,8 @@ from typing import Any
 
 import ibis
 
-from duotone.model.bounds import Grid
 from duotone.model.checks import Reduction
+from duotone.model.dataset import Grid
 from duotone.tables.engines.expressions import NEAR, added, clipped, compared, holds, indicator, read, steps, unchecked
 from duotone.tables.sql.comparison import QuantileThreshold
 from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Not, Operand, both

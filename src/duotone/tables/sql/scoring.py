@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from duotone.errors import DuotoneError
-from duotone.model.bounds import FLOAT_STEPS, INTEGER_STEPS, LARGEST, Bounds, Grid
+from duotone.model.dataset import FLOAT_STEPS, INTEGER_STEPS, LARGEST, Bounds, Grid
 from duotone.model.notice import Refusal
 from duotone.tables.sql.comparison import LinearThreshold, Term
 from duotone.tables.sql.condition import MOST_CASES, MOST_TRUTHS, IsNull, Not, Operand, both, combinations, known_combinations

@@ -18,7 +18,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from duotone.model.bounds import Bounds
+from duotone.model.dataset import Bounds
 from duotone.tables.sql.comparison import ModeIs, QuantileThreshold
 from duotone.tables.sql.condition import Compare, Formula, Kind, Like, OneOf, parts_of
 

@@ -18,7 +18,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from duotone.model.bounds import Bounds, Grid
+from duotone.model.dataset import Bounds, Grid
 from duotone.tables.trial.made_up_tables import TABLE
 
 COMPARED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between, exp.In)

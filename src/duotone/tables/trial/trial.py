@@ -17,7 +17,7 @@ from threading import Lock
 
 from duotone.errors import FailedTrial
 from duotone.line.table import Reach
-from duotone.model.bounds import Bounds
+from duotone.model.dataset import Bounds
 from duotone.tables.compile_question import Compiled, compile_question
 from duotone.tables.declared import at_once, one_row_each
 from duotone.tables.engines.derived_tables import shaped
