@@ -18,7 +18,7 @@ import pytest
 from duotone import ApproxDP, balanced
 from duotone.line.noise import Margin
 from duotone.line.table import line_table
-from duotone.words.answers import how_sure, meaning
+from duotone.words.sentences import how_sure, meaning
 from support.running import run
 
 ROOT = Path(__file__).parents[1]

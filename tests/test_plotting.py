@@ -25,7 +25,7 @@ from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import open_store
 from duotone.plotting.figures import figure_class
 from duotone.plotting.graphs import columns_by_level
-from duotone.words import answers as sure
+from duotone.words.sentences import brief
 
 PRIVACY = ApproxDP(exp_epsilon=2, delta="1/10")
 
@@ -203,7 +203,7 @@ def test_a_question_is_its_own_title() -> None:
         marked = texts(plotting.question(answer))
         (mark,) = re.findall(r"yes, (?:certain|p = \S+)", marked)
         assert marked.replace(f" {mark} ", "").split() == texts(plotting.question(asked)).split()
-        assert mark == f"yes, {sure.brief(answer.sure.numbers())}"
+        assert mark == f"yes, {brief(answer.sure.numbers())}"
 
 
 @pytest.mark.parametrize("gaps", [[], [0], [3, 4], [0, 90_000], [90 * 86_400, 400 * 86_400]])

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from duotone import temporary
-from duotone.temporary import temporary_folder
+from duotone import resources
+from duotone.resources import temporary_folder
 
 LIVING = """
 import sys, time
 from pathlib import Path
 from duotone.tables.engines.duckdb import connected
-from duotone.temporary import temporary_folder
+from duotone.resources import temporary_folder
 connection = connected()[0].connection
 (spilled,) = connection.con.execute("select current_setting('temp_directory')").fetchone()
 (Path(spilled) / "rows").write_text("a patient")
@@ -85,7 +85,7 @@ def test_a_parent_that_is_not_ours_alone_is_not_used(base: Path) -> None:
     parent.rmdir()
     (base / "elsewhere").mkdir(mode=0o700)
     parent.symlink_to(base / "elsewhere")
-    temporary._OWN.clear()
+    resources._OWN.clear()
     second = temporary_folder()
     for folder in (first, second):
         assert folder.parent == base
@@ -107,7 +107,7 @@ def test_a_forked_process_has_a_folder_of_its_own(base: Path) -> None:
     assert theirs.parent == mine.parent == base / f"duotone-{os.getuid()}"
     assert theirs != mine
     assert mine.is_dir()
-    temporary._OWN.clear()
+    resources._OWN.clear()
     temporary_folder()
     assert not theirs.exists()
     assert mine.is_dir()  # its lock is held as long as this process lives

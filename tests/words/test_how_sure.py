@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duotone.words import answers
+from duotone.words import sentences
 
 
 @given(st.floats(min_value=1e-40, max_value=1), st.sampled_from(["yes", "no"]))
 def test_a_meaning_never_promises_more_than_the_p_value(p: float, answer: str) -> None:
-    said = answers.meaning({"certain": False, "p_value": p}, answer)
+    said = sentences.meaning({"certain": False, "p_value": p}, answer)
     found = re.fullmatch(
         r"if the truth were (\w+), an answer this clear would come up at most (\d+ times|once) in ([\d,]+)", said
     )
@@ -29,7 +29,7 @@ def test_a_meaning_never_promises_more_than_the_p_value(p: float, answer: str) -
 
 @given(st.floats(min_value=1e-300, max_value=1))
 def test_two_digits_are_never_below(p: float) -> None:
-    said = answers.rounded_up(p)
+    said = sentences.rounded_up(p)
     assert p <= float(said) <= p * 1.1
     assert len(re.sub(r"e.*|^0\.0*|\.", "", said)) <= 2
 
@@ -37,15 +37,15 @@ def test_two_digits_are_never_below(p: float) -> None:
 @pytest.mark.parametrize(("unit", "one", "two"), [("person", "1 person", "2 people"), ("ward", "1 ward", "2 wards")])
 def test_one_is_not_several(unit: str, one: str, two: str) -> None:
     close = {"certain": False, "p_value": 0.269, "give_or_take": 3}
-    assert answers.how_sure({**close, "distance": 1}, unit) == f"p = 0.27: about {one} from flipping, give or take 3"
+    assert sentences.how_sure({**close, "distance": 1}, unit) == f"p = 0.27: about {one} from flipping, give or take 3"
     sure = {"certain": True, "at_least": {"1": 2}}
-    assert answers.how_sure(sure, unit) == f"certain: at least {two} would have to be different"
-    assert answers.in_report(sure, "no", unit) == f"certain (at least {two} would have to be different to change it)"
-    assert answers.meaning(sure, "no") == ""
+    assert sentences.how_sure(sure, unit) == f"certain: at least {two} would have to be different"
+    assert sentences.in_report(sure, "no", unit) == f"certain (at least {two} would have to be different to change it)"
+    assert sentences.meaning(sure, "no") == ""
 
 
 def test_a_count_is_not_what_is_certain() -> None:
     """Nor is it below nobody."""
     count = {"certain": True, "p_value": 0.0, "estimate": -2, "give_or_take": 3}
-    assert answers.how_sure(count, "row") == "certain; there are about 0 rows, give or take 3"
-    assert answers.how_sure({**count, "certain": False, "p_value": 0.5}, "row").startswith("p = 0.5; there are about")
+    assert sentences.how_sure(count, "row") == "certain; there are about 0 rows, give or take 3"
+    assert sentences.how_sure({**count, "certain": False, "p_value": 0.5}, "row").startswith("p = 0.5; there are about")

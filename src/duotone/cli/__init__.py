@@ -2,8 +2,8 @@
 
 Start with `app` (the commands by name, and how a run ends). A file for each group of commands: `design` (design, line,
 check, audit, paper), `tables` (ask, groups), `declare` (declare, inspect), `budget`, `ledger` (ledger …), `serve`
-(serve, token …, mcp); they share `terminal`. The commands about tables share `table_options`, and `charging` answers their
-questions, with or without a ledger.
+(serve, token …, mcp); they share `terminal`. `tables` has the options that a dataset is made of, and `charging`
+answers questions, with or without a ledger.
 """
 
 from importlib.util import find_spec

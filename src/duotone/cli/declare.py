@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from duotone.cli.table_options import OPENING, table
+from duotone.cli.tables import OPENING, table
 from duotone.cli.terminal import AsJson, listed, print_table, printable, say, takes, wrote
 from duotone.errors import DuotoneError
 

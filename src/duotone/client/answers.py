@@ -17,7 +17,7 @@ from duotone.line.table import Outcome, line_table
 from duotone.model.answer import SHOWN, Key, Released, word
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.words import budgets
-from duotone.words.answers import brief, how_sure
+from duotone.words.sentences import brief, how_sure
 
 NOTHING = 1e-12
 """Probabilities up to this are not shown."""

@@ -27,10 +27,10 @@ from duotone.desk.work import require_little, search_seconds
 from duotone.errors import DuotoneError, FailedTrial, LedgerBusy, LedgerError, OverBudget, UnopenedTable
 from duotone.ledger.ledger import Ledger, open_ledger
 from duotone.model.notice import is_about
+from duotone.resources import temporary_folder
 from duotone.tables.engines.engine import ON_FAILURE
 from duotone.tables.engines.source import Source
 from duotone.tables.prepared import Prepared
-from duotone.temporary import temporary_folder
 from duotone.words import budgets
 
 LOG = logging.getLogger("duotone.service")

@@ -19,8 +19,7 @@ from duotone.errors import DuotoneError, MissingExtra
 from duotone.graphs.edges import compressed
 from duotone.graphs.graph import ColouredGraph
 from duotone.privacy.definition import Array
-from duotone.resources import literal_path
-from duotone.temporary import temporary_folder
+from duotone.resources import literal_path, temporary_folder
 
 EDGE_LISTS = (".csv", ".parquet")
 """How the names of files end that have edges and no colours."""

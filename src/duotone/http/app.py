@@ -39,7 +39,7 @@ from duotone.http.tokens import Tokens
 from duotone.ledger.ledger import open_ledger
 from duotone.mcp.tools import Mounted, mounted
 from duotone.pages.routes import routes
-from duotone.temporary import leave_temporary_folder, temporary_folder
+from duotone.resources import leave_temporary_folder, temporary_folder
 
 OFFICE = "DUOTONE_OFFICE"
 """The variable that names the office file to processes that a server starts."""

@@ -170,7 +170,7 @@ class Margin:
         return self.noise.at_least(self.value, probability_exactly(confidence))
 
     def numbers(self) -> dict[str, Any]:
-        """All of it, for a document, and for `duotone.words.answers` to say."""
+        """All of it, for a document, and for `duotone.words.sentences` to say."""
         return {
             "margin": self.value,
             "p_value": self.p_value,

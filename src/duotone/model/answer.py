@@ -14,7 +14,7 @@ from duotone.line.mechanism import Boundary, on_line
 from duotone.line.noise import Margin, Noise, Sure, same_answer
 from duotone.line.table import Outcome, line_table
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.words.answers import brief
+from duotone.words.sentences import brief
 
 SHOWN = 50
 """The groups that a notebook shows."""

@@ -15,7 +15,7 @@ from duotone.errors import DuotoneError
 from duotone.graphs import families
 from duotone.graphs.files import HEADS, read_networkx
 from duotone.graphs.graph import ColouredGraph
-from duotone.temporary import temporary_folder
+from duotone.resources import temporary_folder
 
 MOST_DATASETS, MOST_EDGES, MOST_TEXT = 200, 2_000, 100_000
 FAR = 1e5

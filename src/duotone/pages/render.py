@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from duotone.desk.callers import Caller, Refused
 from duotone.desk.operations import Document
-from duotone.words import answers, budgets
+from duotone.words import budgets, sentences
 
 HERE = Path(__file__).parent
 UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -75,7 +75,7 @@ ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 ENVIRONMENT.filters |= {"verbatim": Verbatim, "decimal": budgets.decimal, "address": quoted, "said": said}
-ENVIRONMENT.filters |= {"how_sure": answers.how_sure, "meaning": answers.meaning, "brief": answers.brief}
+ENVIRONMENT.filters |= {"how_sure": sentences.how_sure, "meaning": sentences.meaning, "brief": sentences.brief}
 ENVIRONMENT.filters |= {
     "left": functools.partial(budgets.left, symbols=True),
     "price": functools.partial(budgets.price, symbols=True),

@@ -9,7 +9,7 @@ from duotone.errors import DuotoneError
 from duotone.model.answer import word
 from duotone.plotting.curves import error_by_distance, three_way
 from duotone.plotting.figures import COLOUR, MARKER, budget_label, figure_class, framed, new_axes, titled
-from duotone.words.answers import brief
+from duotone.words.sentences import brief
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

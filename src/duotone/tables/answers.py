@@ -19,7 +19,7 @@ from duotone.model.notice import Notice
 from duotone.model.terms import DefiniteTerms
 from duotone.tables.declared import Key
 from duotone.tables.facts import Facts
-from duotone.words import answers as sure
+from duotone.words import sentences as sure
 from duotone.words.sentences import Audience, sentence
 
 

@@ -29,7 +29,7 @@ from duotone.ledger.stores.sqlite_file import (
     snapshot,
 )
 from duotone.ledger.stores.store import SCHEMA, TABLES, Entries, Pinned, Store, must_be_known, number_of
-from duotone.temporary import temporary_folder
+from duotone.resources import temporary_folder
 
 READING = ("mmap_size = 0", "trusted_schema = OFF")
 SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "cache_spill = OFF", *READING)

@@ -19,12 +19,11 @@ from ibis.formats.pyarrow import PyArrowData
 
 from duotone.errors import DuotoneError
 from duotone.model.notice import Refusal
-from duotone.resources import engine_limits, keep_in_child, literal_path
+from duotone.resources import engine_limits, keep_in_child, literal_path, temporary_folder
 from duotone.tables.engines.data_frames import columns_of
 from duotone.tables.engines.engine import UNREADABLE, Abilities, closed_on_error, quietly, sqlglot_of
 from duotone.tables.engines.source import Source, refuse_twins, require_vouched, same_file
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, of_type, quoted, selected, text
-from duotone.temporary import temporary_folder
 
 UNPREPARED = "DuckDB cannot be started inside this process: see whether memory and threads are left"
 BLIND = ("statistics_propagation", "filter_pushdown", "row_group_pruner", "compressed_materialization", "join_filter_pushdown",
