@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor, isinf
@@ -49,6 +49,9 @@ class Noise:
     lowest: int
     bits: int
     cap: int | None
+    tossed: bool = False
+    """Whether what it was added to may be, in place of a level, 0 or −1 by a fair coin: so it is where a group is too small for
+    an answer (see `line.groups`)."""
 
     @property
     def bounded(self) -> bool:
@@ -73,9 +76,13 @@ class Noise:
     def p_value(self, margin: int) -> Fraction:
         """How often a margin as far from 0 as this comes up, at most, where the truth is the other answer.
 
-        Guarantee: of a yes, no level ℓ ≤ −1 has a larger Pr[ℓ + N ≥ margin]; of a no, no level ℓ ≥ 0 a larger one of ≤.
+        Guarantee: of a yes, no level ℓ ≤ −1 has a larger Pr[ℓ + N ≥ margin]; of a no, no level ℓ ≥ 0 a larger one of ≤. Neither
+        has what stands in place of a level, where it may be `tossed`.
         """
-        return self.chance(-1 - margin) if margin >= 0 else 1 - self.chance(-1 - margin)
+        chance = self.chance(-1 - margin)
+        if self.tossed:
+            chance = (chance + self.chance(-margin if margin >= 0 else -2 - margin)) / 2
+        return chance if margin >= 0 else 1 - chance
 
     def at_least(self, margin: int, confidence: Fraction) -> int:
         """How many people would at least have to be different to change the true answer; 0 says nothing, not even that the
@@ -85,6 +92,8 @@ class Noise:
         half of that for either answer.
         """
         one, wrong = 1 << self.bits, (1 - confidence) / 2
+        if self.p_value(margin) > wrong:
+            return 0
         if margin >= 0:
             rare = bisect_right(self.yes, floor(wrong * one))  # so many levels say yes seldom enough
             return max(0, margin + self.lowest + rare + 1) if rare else 0
@@ -103,6 +112,16 @@ class Noise:
     def middle(self) -> int:
         """A median."""
         return -self.lowest - bisect_left(self.yes, 1 << (self.bits - 1))
+
+    @property
+    def turned(self) -> Noise:
+        """Noise of the same size and the other sign."""
+        return replace(self, yes=tuple((1 << self.bits) - yes for yes in self.yes[::-1]), lowest=-self.lowest - len(self.yes))
+
+    @property
+    def centred(self) -> Noise:
+        """The same noise less a median of it."""
+        return replace(self, lowest=self.lowest + self.middle)
 
     def clamped(self, margins: Any) -> Any:
         """Margins as far as the noise is known: beyond an end that is not certain, all are alike."""

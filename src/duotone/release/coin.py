@@ -160,23 +160,27 @@ class Coin:
             at = row = None  # no traceback may show them
 
     @uninterrupted
-    def margins(self, levels: Any, *, bar: bool = True) -> Array:
+    def margins(self, levels: Any, within: Any = None, *, bar: bool = True) -> Array:
         """Many margins, one for each level: how far from flipping the answer seems. A margin of 0 or more is a yes, exactly as
         often as in `answers`; all of it may be published (`Margin` says what it tells), for the same budget.
 
-        The noise is drawn before it meets a level, in the same time whatever that is.
+        Levels are first clipped to −j … j − 1, where j ≥ 0 is what each has `within`; where that is 0, the level is 0 or −1, by
+        a fair coin (`duotone.line.groups`). The noise is drawn before it meets a level, in the same time whatever that is.
         """
         out = cast(Array, None)
         try:
             if _TEST_STREAM.get() is not None:
                 _warn()
-            levels = self._levels(levels)
+            levels, within = self._levels(levels), None if within is None else self._levels(within)
+            if not (within is None or (len(within) == len(levels) and (within >= 0).all())):
+                raise DuotoneError("what levels are within is a whole number for each, at least 0")
             out = np.empty(len(levels), dtype=np.int64)
             for start in _chunks(len(levels), bar):
-                out[start : start + CHUNK] = self._margins(levels[start : start + CHUNK])
+                part = slice(start, start + CHUNK)
+                out[part] = self._margins(levels[part], None if within is None else within[part])
             return out
         finally:
-            levels = None
+            levels = within = None
             del out
 
     @uninterrupted
@@ -264,7 +268,7 @@ class Coin:
         finally:
             levels = where = None
 
-    def _margins(self, levels: Any) -> Array:
+    def _margins(self, levels: Any, within: Any) -> Array:
         """A chunk of margins: the noise by 64 bits, and where these equal those of a bound of it, by all."""
         margins = cast(Any, None)
         try:
@@ -276,11 +280,14 @@ class Coin:
                 number = int(words[i]) << rest | int.from_bytes(stream.bytes(rest // 8), "little")
                 below[i] = bisect_right(noise.yes, number)
             margins, levels = levels.astype(np.int64), None
+            if within is not None:
+                tossed = np.frombuffer(stream.bytes(len(margins)), dtype=np.uint8) & 1
+                margins, within = np.where(within > 0, np.clip(margins, -within, within - 1), -tossed.astype(np.int64)), None
             if noise.cap is not None:
                 np.clip(margins, -noise.cap, noise.cap - 1, out=margins)  # here, since another frame would keep the levels
             return np.asarray(noise.clamped(margins - noise.lowest - below))
         finally:
-            levels = margins = None
+            levels = within = margins = None
 
     def _drawn(self, levels: Any) -> Array:
         """For each level the number of its outcome: by 64 bits, and where these equal those of a number of the row by all."""

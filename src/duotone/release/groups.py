@@ -1,0 +1,53 @@
+"""Private groups drawn: which of them are shown, with the noisy size of each, or with an answer about each."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from duotone.interrupts import uninterrupted
+from duotone.line.groups import PrivateGroups
+from duotone.line.table import Table
+from duotone.privacy.definition import Array
+from duotone.release.coin import Coin
+
+
+@uninterrupted
+def sizes_drawn(groups: PrivateGroups, people: Any) -> tuple[Array, Array]:
+    """The places of the groups that are shown, of those with so many `people`, and a noisy size for each.
+
+    Guarantee: one person's joining or leaving one group changes what is released of it as its privacy definition allows, over
+    all events. A size says how many people there are, and so whether they are at least any number, at no further cost.
+
+    >>> from duotone import ApproxDP, partition_selection
+    >>> from duotone.line.table import line_table
+    >>> groups = PrivateGroups(line_table(partition_selection(ApproxDP(1, "1e-6"))))
+    >>> places, sizes = sizes_drawn(groups, np.array([0, 28, 500]))
+    >>> places.tolist(), abs(sizes[1] - 500) < 15
+    ([1, 2], True)
+    """
+    margins = cast(Any, None)
+    try:
+        margins = Coin(groups.table).margins(groups.levels(people), bar=False)
+        places = np.flatnonzero(margins >= 0)
+        return places, groups.sizes(margins[places])
+    finally:
+        people = margins = None  # no traceback may show them
+
+
+@uninterrupted
+def answers_drawn(groups: PrivateGroups, table: Table, people: Any, levels: Any) -> tuple[Array, Array]:
+    """The places of the groups that are shown, and the margin of an answer about each, from the table of one answer.
+
+    Guarantee: as above, where levels differ by at most 1; both tables must be of one definition. What the margins say is
+    sound with noise that is `tossed`.
+    """
+    shown = within = cast(Any, None)
+    try:
+        shown = Coin(groups.table).answers(groups.levels(people), bar=False)
+        places = np.flatnonzero(shown)
+        within = groups.within(people[places])
+        return places, Coin(table).margins(levels[places], within, bar=False)
+    finally:
+        people = levels = shown = within = None
