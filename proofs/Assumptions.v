@@ -7,10 +7,10 @@ From Duotone Require Import Levels Combined Threshold Scores Somebody Ends.
 From Duotone Require Import Table Coin Bytes Exponential LineCertificate GraphCertificate.
 From Duotone Require Import LineComplete LineWritten GraphComplete ReadNumber VerifiedCheck CheckComplete.
 From Duotone Require Import Margin MarginPrivate MarginDrawn.
-From Duotone Require Import Sum Renyi CloseCalls ThreeWay Concurrent NodeFunctions CloseCallsCertificate.
+From Duotone Require Import Sum Renyi RenyiStep CloseCalls ThreeWay Concurrent NodeFunctions CloseCallsCertificate.
 
 (** The paper. *)
-Print Assumptions private_iff_step.
+Print Assumptions private_iff_phi.
 Print Assumptions theorem_1.
 Print Assumptions theorem_2.
 Print Assumptions bound_is_minimum.
@@ -60,6 +60,9 @@ Print Assumptions optimal_margin_private.
 (** The ledger, and close calls. *)
 Print Assumptions sum_whatever_is_asked.
 Print Assumptions renyi_whatever_is_asked.
+Print Assumptions alike_iff.
+Print Assumptions renyi_concave.
+Print Assumptions private_at_its_price.
 Print Assumptions close_calls.
 Print Assumptions three_way_private.
 Print Assumptions certificate_private.

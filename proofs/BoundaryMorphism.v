@@ -108,7 +108,7 @@ Qed.
 End Morphism.
 
 Section Theorem3.
-Variables (P : privacy) (x : R).
+Variables (P : closeness) (x : R).
 Hypothesis Hx : probability x.
 
 (** The truth is a function of colour and distance, on every graph. *)

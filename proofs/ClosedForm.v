@@ -81,7 +81,7 @@ Proof.
   assert (1 - (1 - x - d) / y <= y * x + d).
   { apply Rmult_le_reg_l with y; [lra|].
     replace (y * (1 - (1 - x - d) / y)) with (y - (1 - x - d)) by (field; lra). destruct L as [-> | L]; nra. }
-  unfold step, Rmin, Rmax; repeat destruct Rle_dec; lra.
+  change (step P) with (phi P); unfold phi, Rmin, Rmax; repeat destruct Rle_dec; lra.
 Qed.
 
 (** Past the first piece there is no way back. *)

@@ -63,7 +63,7 @@ Definition mechanism (G : graph) := G -> R.
 Definition probabilities {G} (M : mechanism G) := forall a, probability (M a).
 
 (** Definition 1, for all events and all neighbours. *)
-Definition private (P : privacy) {G} (M : mechanism G) :=
+Definition private (P : closeness) {G} (M : mechanism G) :=
   probabilities M /\ forall a b, near a b -> hidden P (M a) (M b).
 
 (** The probability of the truth, and Definition 2. *)
@@ -71,7 +71,7 @@ Definition truth {G} (M : mechanism G) (a : G) := if blue a then M a else 1 - M 
 Definition dominates {G} (M N : mechanism G) := forall a, truth N a <= truth M a.
 
 Section Mechanisms.
-Variable P : privacy.
+Variable P : closeness.
 Context {G : graph}.
 Implicit Types M N : mechanism G.
 

@@ -78,8 +78,8 @@ Lemma toward_probability P {G} (N : mechanism G) c a : private P N -> probabilit
 Proof. intros [H _]; destruct (H a), c; simpl; split; lra. Qed.
 
 (** Where both boundaries say the truth equally often, they do so at most as often as Corollary 2 says. *)
-Lemma balanced_asked P {G} (N : mechanism G) (a b : G) : private P N -> near a b -> blue a <> blue b -> truth N a = truth N b ->
-  truth N a <= (ratio P + delta P) / (1 + ratio P).
+Lemma balanced_asked (P : privacy) {G} (N : mechanism G) (a b : G) :
+  private P N -> near a b -> blue a <> blue b -> truth N a = truth N b -> truth N a <= (ratio P + delta P) / (1 + ratio P).
 Proof.
   intros H E C T. of_privacy P. pose proof (toward_step P N (blue a) b a H (near_symmetric E)) as S.
   replace (toward N (blue a) a) with (truth N a) in S by reflexivity.

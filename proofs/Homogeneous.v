@@ -57,7 +57,7 @@ Qed.
 End Boundaries.
 
 Section Homogeneous.
-Variables (P : privacy) (G : graph) (x : R).
+Variables (P : closeness) (G : graph) (x : R).
 Hypothesis Hx : probability x.
 
 (** Definition 7: the same value at every dataset of the blue boundary, and the best mechanism that has it. *)

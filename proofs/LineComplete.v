@@ -96,7 +96,8 @@ Lemma moves_on x x' : x < step A x -> x <= x' -> x' < 1 -> x' < step A x'.
 Proof.
   intros H L U. of_privacy A. apply Rnot_le_lt; intros K.
   assert (M : forall z, z < step A z <-> z < 1 /\ z < ratio A * z + delta A /\ 1 - z < ratio A * (1 - z) + delta A).
-  { intros z. unfold step. assert (E : (1 - z - delta A) / ratio A * ratio A = 1 - z - delta A) by (field; lra).
+  { intros z. change (step A) with (phi A); unfold phi.
+    assert (E : (1 - z - delta A) / ratio A * ratio A = 1 - z - delta A) by (field; lra).
     set (q := (1 - z - delta A) / ratio A) in *. split; [|intros (? & ? & ?)].
     - intros Hz. pose proof (Rmin_l 1 (Rmin (ratio A * z + delta A) (1 - q))).
       pose proof (Rmin_r 1 (Rmin (ratio A * z + delta A) (1 - q))).

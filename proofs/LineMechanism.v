@@ -45,7 +45,7 @@ Proof.
 Qed.
 
 Section Level.
-Variable P : privacy.
+Variable P : closeness.
 
 (** `LineMechanism.yes`: the truth has probability [b] at level 0 and [r] at level -1. *)
 Definition line_mechanism (b r : R) : mechanism integers :=

@@ -10,7 +10,7 @@ Open Scope R_scope.
 
 (** [bound P fixed m a]: the most that [a] can say yes where each fixed dataset b says it with probability [m b]. *)
 Section Bound.
-Variables (P : privacy) (G : graph) (fixed : G -> Prop) (m : G -> R).
+Variables (P : closeness) (G : graph) (fixed : G -> Prop) (m : G -> R).
 Hypothesis given : forall b, fixed b -> probability (m b).
 
 Definition demanded a x := x = 1 \/ exists b n, fixed b /\ walk n b a /\ x = steps P n (m b).
@@ -46,19 +46,16 @@ Qed.
 
 Theorem bound_private : private P (bound : mechanism G).
 Proof.
-  apply private_steps; split; [exact bound_probability|]; intros a b E. of_privacy P.
+  apply private_steps; split; [exact bound_probability|]; intros a b E.
   assert (H : forall x, demanded a x -> bound b <= step P x).
   { intros x [-> | (c & n & Hc & W & ->)].
     - apply Rle_trans with 1; [apply bound_probability | apply step_extends; lra].
     - apply bound_below; right; exists c, (S n); repeat split; [assumption | eapply further; eassumption]. }
-  apply le_step; repeat split; [apply bound_probability | |].
-  - enough ((bound b - delta P) / ratio P <= bound a)
-      by (assert ((bound b - delta P) / ratio P * ratio P = bound b - delta P) by (field; lra); nra).
-    apply bound_greatest; intros x Hx; apply Rmult_le_reg_r with (ratio P); [lra|].
-    replace ((bound b - delta P) / ratio P * ratio P) with (bound b - delta P) by (field; lra).
-    apply H, le_step in Hx; lra.
-  - enough (1 - ratio P * (1 - bound b) - delta P <= bound a) by lra.
-    apply bound_greatest; intros x Hx; apply H, le_step in Hx; lra.
+  destruct (bound_probability a) as [L U]. destruct (Req_dec (bound a) 1) as [A | A].
+  - rewrite A. apply Rle_trans with 1; [apply bound_probability | apply step_extends; lra].
+  - apply step_closed; [split; assumption | lra |]. intros x' Hx' _. apply Rnot_lt_le; intros C.
+    enough (x' <= bound a) by lra. apply bound_greatest; intros x Hx. apply Rnot_lt_le; intros D.
+    specialize (H x Hx). pose proof (step_increases P x x' ltac:(lra)). lra.
 Qed.
 
 Lemma bound_most (M : mechanism G) a : private P M -> (forall b, fixed b -> M b = m b) -> M a <= bound a.
@@ -111,7 +108,7 @@ Qed.
 End Bound.
 
 Section Optimum.
-Variables (P : privacy) (G : graph) (fixed : G -> Prop) (m : G -> R).
+Variables (P : closeness) (G : graph) (fixed : G -> Prop) (m : G -> R).
 Hypothesis given : forall b, fixed b -> probability (m b).
 Hypothesis holds_boundary : forall b, blue_boundary b -> fixed b.
 

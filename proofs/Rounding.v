@@ -153,7 +153,7 @@ Proof.
   destruct denominators as (Dy & Dd & Ny). pose proof (Q2R_parts y) as Ey. pose proof (Q2R_parts d) as Ed.
   rewrite <- ratio_is in Ey. rewrite <- delta_is in Ed. of_privacy P.
   assert (T : part one t * IZR one = IZR t) by (unfold part; field; lra).
-  unfold step, step_down. apply down_least; [apply down_one|]. apply down_least.
+  change (step P) with (phi P); unfold phi, step_down. apply down_least; [apply down_one|]. apply down_least.
   - apply down_quotient; [lia|]. rewrite plus_IZR, !mult_IZR, <- Ey, <- Ed, <- T. ring.
   - replace (1 - (1 - part one t - delta P) / ratio P) with (1 + (part one t - 1 + delta P) / ratio P) by (field; lra).
     apply down_beyond, down_quotient; [apply lt_IZR; rewrite mult_IZR; nra|].
@@ -166,7 +166,7 @@ Proof.
   destruct denominators as (Dy & Dd & Ny). pose proof (Q2R_parts y) as Ey. pose proof (Q2R_parts d) as Ed.
   rewrite <- ratio_is in Ey. rewrite <- delta_is in Ed. of_privacy P.
   assert (T : part one t * IZR one = IZR t) by (unfold part; field; lra).
-  unfold step, ceiling. apply up_least_of; [apply up_one|]. apply up_least_of.
+  change (step P) with (phi P); unfold phi, ceiling. apply up_least_of; [apply up_one|]. apply up_least_of.
   - apply up_quotient; [lia|]. rewrite Pos2Z.inj_mul, plus_IZR, !mult_IZR, <- Ey, <- Ed, <- T. ring.
   - apply up_before, down_quotient; [apply lt_IZR; rewrite mult_IZR; nra|].
     rewrite !mult_IZR, minus_IZR, !mult_IZR, minus_IZR, <- Ed, <- Ey, <- T. field; lra.

@@ -90,7 +90,7 @@ Proof. intros N C A; rewrite (blue_truth P G (1 - r) Hx i a C A); apply theorem_
 End Transition.
 
 (** The red side, by duality: a red dataset i edges from the red boundary starts from the wrong answer there, 1 - phi r. *)
-Theorem theorem_5_red_counted P r (Hr : probability r) (Hx : probability (1 - r)) (G : graph) (a : G) n i :
+Theorem theorem_5_red_counted (P : privacy) r (Hr : probability r) (Hx : probability (1 - r)) (G : graph) (a : G) n i :
   let w := 1 - step P r in w <> 1 \/ delta P <> 0 -> first_steps P w n -> blue a = false -> away red_boundary i a ->
   homogeneous_optimum P G (1 - r) Hx a = closed P w n i.
 Proof.
