@@ -17,7 +17,7 @@ SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 FORMULAS = (
     "approx_dp", "iterated_step", "rounded", "certificate_numbers", "audit", "loss_distributions", "sums", "privacy_filters",
-    "planned_composition", "close_calls",
+    "planned_composition", "close_calls", "renyi", "renyi_curve",
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, ColouredGraph
+from duotone.privacy.renyi import RenyiDP
 
 probabilities = st.fractions(0, 1, max_denominator=60)
 ratios = st.one_of(st.just(Fraction(1)), st.fractions(1, 20, max_denominator=40))
@@ -17,6 +18,9 @@ float_budgets = st.builds(
     st.one_of(st.just(0.0), st.floats(1e-12, 20), st.floats(0, 700), st.sampled_from([5e-324, 1e-300, 1e-20, 1e308])),
     st.one_of(st.just(0.0), st.floats(0, 0.5), st.sampled_from([5e-324, 1e-200, 1e-20, 1e-6, 0.999999])),
 )
+orders = st.one_of(st.sampled_from([2, 3, 20]), st.integers(2, 40))
+prices = st.one_of(st.just(Fraction(1)), st.fractions(1, Fraction(11, 10)), st.fractions(1, 40), st.integers(1, 10**9))
+renyi_budgets = st.builds(RenyiDP, orders, prices, st.one_of(st.just(Fraction(0)), st.just(Fraction(1, 10**7)), deltas))
 
 
 @st.composite

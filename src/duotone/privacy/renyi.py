@@ -1,0 +1,227 @@
+"""Privacy by one Rényi order: what answers cost whose number is large, exactly and in floats.
+
+Many answers, each chosen after the last, are (ε, δ)-private together if the product of their prices stays within a budget: the
+sum of ε that (ε, δ) itself needs grows with their number, the product's share with its root.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, overload
+
+import gmpy2
+import numpy as np
+
+from duotone.cached import cached_property
+from duotone.errors import DuotoneError
+from duotone.privacy.approx_dp import LONGEST, ApproxDP
+from duotone.privacy.definition import Array
+from duotone.privacy.numbers import Given, Number, exact, float_above, float_below, probability, root_below, show
+from duotone.privacy.renyi_curve import Curve, largest_whole
+
+LARGEST_ORDER = 256
+"""A larger order is of use for budgets alone that hardly any answer fits into."""
+FLOAT = 53 + 11
+DIGITS = 192
+"""The bits of a price and of a budget that are rounded, beyond those by which a price is next to 1."""
+
+
+@dataclass(frozen=True, init=False)
+class RenyiDP:
+    """How private answers must be: neighbours' chances p and q of an answer have p^order / q^(order − 1), added up over all
+    answers, at most `price`, both ways round.
+
+    Use it for many answers about the same people: a ledger with an account `renyi` has a product that their prices may come
+    to, and `split` says what one of so many may cost. `order` is a whole number from 2 to 256, `price` at least 1 (1 allows no
+    difference at all), and `delta` a probability that may be left out of p, as for (ε, δ): 0 unless groups are to be selected
+    or answers far from flipping are to be certain. All numbers are taken exactly, floats too. `epsilon` is the Rényi
+    divergence that the price stands for, ln(price) / (order − 1), for reading.
+
+    With order k + 1, price T and d, an answer of probability x has at most the largest y ≥ x for a neighbour with
+
+        max(0, y − d)^(k+1) / x^k + (1 − y)^(k+1) / (1 − x)^k ≤ T  and  max(0, 1 − x − d)^(k+1) / (1 − y)^k + x^(k+1) / y^k ≤ T.
+
+    That is φ, `step` (0 / 0 is 0). Both left sides are convex in (x, y), so φ is concave, for every d. It has φ(0) = d,
+    φ(x) = 1 just from x = 1 − d on, rises until there, and φ(1 − φ(x)) = 1 − x up to there: the two inequalities change places
+    when x and y become 1 − y and 1 − x. Beyond it φ(1 − φ(x)) = d ≥ 1 − x, as for (ε, δ). Of φ with d left out it is never
+    below (1 − d)·φ + d (docs/theory.md has the proofs).
+
+    Guarantee: `allows` is exact, and `step` never above φ.
+
+    >>> RenyiDP(2, "5/4").allows("1/3", "2/3"), RenyiDP(2, "3/2").allows("1/3", "2/3")
+    (False, True)
+    >>> RenyiDP(20, "1.01").step(0.5) > 0.5, RenyiDP(20, "1.01", "1/8").step(0)
+    (True, 0.125)
+    """
+
+    order: int
+    price: Fraction
+    delta: Fraction
+    epsilon: float = field(compare=False)
+    """The Rényi divergence, ln(price) / (order − 1), as a float, for reading."""
+
+    def __init__(self, order: int, price: Given, delta: Given = 0) -> None:
+        t, d = exact(price, "price"), exact(delta, "delta")
+        if not all(max(x.numerator.bit_length(), x.denominator.bit_length()) <= LONGEST for x in (t, d)):
+            raise DuotoneError(f"price and delta have at most {LONGEST * 3 // 10} digits before and after a fraction's line")
+        self._set(order, t, d)
+
+    def _set(self, order: int, price: Fraction, delta: Fraction) -> None:
+        if not (type(order) is int and 2 <= order <= LARGEST_ORDER):
+            raise DuotoneError(f"the order is a whole number from 2 to {LARGEST_ORDER}, got {order}")
+        if not price >= 1:
+            raise DuotoneError(f"price must be at least 1, got {show(price)}")
+        if not 0 <= delta < 1:
+            raise DuotoneError(f"delta must be in [0, 1), got {show(delta)}")
+        epsilon = float(gmpy2.log(gmpy2.mpq(price))) if price > 2 else float(gmpy2.log1p(gmpy2.mpq(price - 1)))
+        for name, value in (("order", order), ("price", price), ("delta", delta), ("epsilon", epsilon / (order - 1))):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _computed(cls, order: int, price: Fraction, delta: Fraction) -> RenyiDP:
+        """A definition whose numbers come from a computation, and may be longer than anyone would write."""
+        made = cls.__new__(cls)
+        made._set(order, price, delta)
+        return made
+
+    def __repr__(self) -> str:
+        price = show(self.price) if self.price.numerator < 10**18 else repr(float_below(self.price))
+        return f"RenyiDP(order={self.order}, price={price}, delta={show(self.delta)})"
+
+    def split(self, parts: int) -> RenyiDP:
+        """An even share: `parts` answers, each under it, are together under all of it, as its price and its delta say.
+
+        Guarantee: the share's price to the power of `parts` is at most this price; `parts` times its delta is this delta.
+
+        >>> RenyiDP(20, "81/16", "1/10").split(4)
+        RenyiDP(order=20, price=3/2, delta=1/40)
+        """
+        if type(parts) is not int or not 1 <= parts < 2**63:
+            raise DuotoneError(f"the number of answers that share a budget must be a whole number, at least 1, got {parts}")
+        if parts == 1:
+            return self
+        return RenyiDP._computed(self.order, root_below(self.price, parts), self.delta / parts)
+
+    def allows(self, x: Given, y: Given) -> bool:
+        """Whether neighbours may answer yes with these two probabilities; exact."""
+        p, q = sorted(Fraction(probability(each)) for each in (x, y))
+        one = math.lcm(p.denominator, q.denominator)
+        return self._curve.close_on(one)(int(p * one), int(q * one))
+
+    @cached_property
+    def _curve(self) -> Curve:
+        return Curve(self.order - 1, self.price, self.delta, FLOAT)
+
+    @overload
+    def step(self, x: Given) -> Number: ...
+    @overload
+    def step(self, x: Array) -> Array: ...
+    def step(self, x: Given | Array) -> Number | Array:
+        """φ(x), the largest probability that an answer may have where it has probability x for a neighbour; also of an array.
+
+        Guarantee: the largest float64 at most φ(x); x itself where that is larger and no float64.
+        """
+        if isinstance(x, np.ndarray):
+            different, places = np.unique(x, return_inverse=True)
+            return np.array([self.step(each) for each in different.tolist()], dtype=x.dtype)[places].reshape(x.shape)
+        x = probability(x)
+        start = Fraction(x)
+        if (least := float_above(start)) > 1 or not self.allows(start, least):
+            return x
+        near, first, last = (_place(y) for y in (self._estimate(start), least, 1.0))
+        return _at_place(largest_whole(lambda place: self.allows(start, _at_place(place)), near, first, last))
+
+    def _estimate(self, x: Fraction) -> float:
+        """A float64 next to φ(x)."""
+        with gmpy2.context(precision=self._curve.precision):
+            return float(self._curve.largest(gmpy2.mpfr(gmpy2.mpq(x)), gmpy2.mpfr(gmpy2.mpq(1 - x)))[0])
+
+    def represent(self, x: Number) -> float:
+        """x in the numbers that this definition computes in: float64."""
+        return float(x)
+
+    def balance(self) -> float:
+        """How often the true answer can be given next to the boundary, when yes and no are to be treated alike: the largest
+        float64 m with m ≤ φ(1 − m).
+
+        >>> round(RenyiDP(2, "3/2").balance(), 6)
+        0.666667
+        """
+        low, high = 0.5, 1.0
+        while low < (middle := (low + high) / 2) < high:
+            low, high = (middle, high) if self.allows(middle, 1 - Fraction(middle)) else (low, middle)
+        return low
+
+
+def price_of(privacy: Any, order: int) -> RenyiDP:
+    """What an answer costs in a budget of this order, whatever its outcomes: the price and the delta of the least definition of
+    this order that it keeps to.
+
+    With order k + 1, an (ε, δ)-private answer costs (e^((k+1)ε) + e^(−kε)) / (1 + e^ε), and its δ beside: it can be made from
+    one of four outcomes, two that give everything away, with δ, and two of which one is e^ε times as likely as the other.
+
+    Guarantee: the price is rounded up.
+
+    >>> price_of(ApproxDP(exp_epsilon=2, delta="1/10"), 2)
+    RenyiDP(order=2, price=3/2, delta=1/10)
+    """
+    if isinstance(privacy, RenyiDP):
+        if privacy.order != order:
+            raise DuotoneError(f"a budget of order {order} is spent by answers of order {order}, got order {privacy.order}")
+        return privacy
+    if not isinstance(privacy, ApproxDP):
+        raise DuotoneError(f"a price is known of an ApproxDP or a RenyiDP, got {type(privacy).__name__}")
+    above, k = privacy.above(), RenyiDP(order, 1).order - 1
+    y, delta = above.exp_epsilon, Fraction(above.delta)
+    if k * y.numerator.bit_length() <= LONGEST // 2:
+        return RenyiDP._computed(order, (y ** (k + 1) + 1 / y**k) / (1 + y), delta)
+    with gmpy2.context(precision=DIGITS + 2 * _next_to_one(y), round=gmpy2.RoundDown, emax=gmpy2.get_emax_max()):
+        least, both = gmpy2.mpfr(gmpy2.mpq(y)) ** k, gmpy2.mpfr(gmpy2.mpq(1 + y))
+    with gmpy2.context(precision=DIGITS + 2 * _next_to_one(y), round=gmpy2.RoundUp, emax=gmpy2.get_emax_max()):
+        top, bottom = ((gmpy2.mpfr(gmpy2.mpq(y)) ** (k + 1) + 1 / least) / both).as_integer_ratio()
+    return RenyiDP._computed(order, Fraction(int(top), int(bottom)), delta)
+
+
+def renyi_budget(privacy: ApproxDP, order: int, aside: Given) -> Fraction:
+    """What the prices of all answers may come to, multiplied, so that together they are (ε, δ)-private.
+
+    With order k + 1 and `aside` for the sum of their deltas, that is (δ − aside)·(k+1)^(k+1)·e^(kε) / k^k: then δ is what all
+    answers together exceed e^ε by, however each was chosen after the ones before it (proofs/Renyi.v).
+
+    Guarantee: rounded down.
+
+    >>> float(renyi_budget(ApproxDP(1, "1e-6"), 20, "1e-7")) // 1
+    8513.0
+    """
+    k, apart = RenyiDP(order, 1).order - 1, exact(aside, "aside")
+    rest = Fraction(privacy.delta) - apart
+    if not (apart >= 0 and rest > 0):
+        raise DuotoneError(
+            f"what is set aside of delta must be at least 0 and less than it, {show(privacy.delta)}, got {aside}"
+        )
+    budget = rest * (k + 1) ** (k + 1) * privacy.exp_epsilon**k / k**k
+    if not budget >= 1:
+        raise DuotoneError(
+            f"at order {order} nothing fits into {privacy}: its product of prices is {float(budget):.2g}, below 1; "
+            "take a higher order, a larger epsilon or a larger delta"
+        )
+    with gmpy2.context(precision=DIGITS, round=gmpy2.RoundDown, emax=gmpy2.get_emax_max()):
+        top, bottom = gmpy2.mpfr(gmpy2.mpq(budget)).as_integer_ratio()
+    return Fraction(int(top), int(bottom))
+
+
+def _next_to_one(y: Fraction) -> int:
+    """The bits by which a number is next to 1."""
+    return max(0, y.denominator.bit_length() - (y.numerator - y.denominator).bit_length()) if y > 1 else 0
+
+
+def _place(x: float) -> int:
+    """A float64 that is not negative by its place among all of them: the next one has the next place."""
+    return int(struct.unpack("<q", struct.pack("<d", x))[0])
+
+
+def _at_place(place: int) -> float:
+    return float(struct.unpack("<d", struct.pack("<q", place))[0])

@@ -1,0 +1,115 @@
+"""φ of one Rényi order: whether two probabilities are close, exactly, and the largest close one, in as many bits as it takes.
+
+With order k + 1, price T and d, the pairs x ≤ y that neighbours may have are those with F(x, y) ≤ T and F(1 − y, 1 − x) ≤ T:
+
+    F(u, v) = max(0, v − d)^(k+1) / u^k + (1 − v)^(k+1) / (1 − u)^k        (0 / 0 is 0)
+
+Without denominators both are inequalities of whole numbers, which `close_on` decides. `largest` solves them in MPFR: an
+estimate, which whoever needs a guarantee puts to `close_on`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import gmpy2
+
+GUARD = 64
+"""Bits of an estimate beyond those that are wanted."""
+MOST_ROUNDS = 400
+"""Newton's steps; a dozen are usual."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Where F is the price. An estimate has `bits` bits, of the smaller of a probability and its complement."""
+
+    k: int
+    price: Fraction
+    delta: Fraction
+    bits: int
+
+    @property
+    def precision(self) -> int:
+        """The bits that are computed with: F is flat next to the price where that is next to 1."""
+        room = self.price - 1
+        flat = max(0, room.denominator.bit_length() - room.numerator.bit_length()) if room else 0
+        return self.bits + flat + GUARD
+
+    def largest(self, x: Any, rest: Any) -> tuple[Any, Any]:
+        """φ(x) and 1 − φ(x), about, for x and `rest` = 1 − x as MPFR numbers; each has its own bits, however small it is."""
+        with gmpy2.context(precision=self.precision, emax=gmpy2.get_emax_max(), emin=gmpy2.get_emin_min()):
+            d = gmpy2.mpfr(gmpy2.mpq(self.delta))
+            if rest <= d:
+                return gmpy2.mpfr(1), gmpy2.mpfr(0)
+            if x == 0 or (self.price == 1 and not d):
+                return (d, 1 - d) if x == 0 else (+x, +rest)
+            y = self._larger(x, rest, d) if d or x < rest else gmpy2.mpfr(2)
+            if not d and y <= rest:  # then the first inequality binds
+                return y, 1 - y
+            left = self._smaller(rest, x, d)
+            return (y, 1 - y) if y <= 1 - left else (1 - left, left)
+
+    def _larger(self, u: Any, rest: Any, d: Any) -> Any:
+        """The v above u with F(u, v) = T, or 1: F is convex in v, and Newton's steps come down to it from above."""
+        k, price = self.k, gmpy2.mpfr(gmpy2.mpq(self.price))
+        v = min(d + gmpy2.rootn(price * u**k, k + 1), gmpy2.mpfr(1))
+        for _ in range(MOST_ROUNDS):
+            first, second = ((v - d) / u) ** k, ((1 - v) / rest) ** k
+            over = (v - d) * first + (1 - v) * second - price
+            moved = over / ((k + 1) * (first - second))
+            v -= moved
+            if not moved > gmpy2.mul_2exp(v, -self.bits - GUARD // 2):
+                break
+        return v
+
+    def _smaller(self, v: Any, rest: Any, d: Any) -> Any:
+        """The u below v with F(u, v) = T: F is convex in u, and Newton's steps come up to it from below."""
+        k, price = self.k, gmpy2.mpfr(gmpy2.mpq(self.price))
+        u = gmpy2.rootn((v - d) ** (k + 1) / price, k)
+        for _ in range(MOST_ROUNDS):
+            first, second = ((v - d) / u) ** (k + 1), (rest / (1 - u)) ** (k + 1)
+            over = u * first + (1 - u) * second - price
+            moved = over / (k * (first - second))
+            u += moved
+            if not moved > gmpy2.mul_2exp(u, -self.bits - GUARD // 2):
+                break
+        return u
+
+    def close_on(self, one: int) -> Callable[[Any, Any], bool]:
+        """Whether neighbours may have two probabilities s ≤ t out of `one`, as whole numbers: exact."""
+        k, whole = self.k, gmpy2.mpz(one)
+        (a, b), (c, e) = (map(gmpy2.mpz, x.as_integer_ratio()) for x in (self.price, self.delta))
+        off, left, right = c * whole, b, a * e ** (k + 1) * whole
+
+        def within(u: Any, v: Any) -> bool:
+            up, down = max(e * v - off, 0), e * (whole - v)
+            most, least = gmpy2.mpz(u) ** k, (whole - u) ** k
+            return bool(left * (up ** (k + 1) * least + down ** (k + 1) * most) <= right * most * least)
+
+        return lambda s, t: within(s, t) and within(whole - t, whole - s)
+
+
+def largest_whole(holds: Callable[[Any], bool], near: Any, least: Any, most: Any) -> Any:
+    """The largest whole number from `least`, for which it holds, to `most` that it holds for, if it holds up to there alone: a
+    few trials where that is next to `near`, and never many.
+
+    >>> largest_whole(lambda n: n * n <= 2000, 43, 0, 10**9)
+    44
+    """
+    low = high = min(max(near, least), most)
+    apart = 1
+    while low > least and not holds(low):
+        low, high, apart = max(least, low - apart), low, 2 * apart
+    if low == high:
+        while low < most and holds(high := min(most, low + apart)):
+            low, apart = high, 2 * apart
+        if low == most:
+            return low
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
