@@ -75,9 +75,7 @@ def make_contrary(module: Any) -> None:
     def initialise(self: Any, *arguments: Any, **options: Any) -> None:
         prepare(self, *arguments, **options)
         if len(self.table.outcomes) == 2:
-            self.contrary = np.array(
-                [less_likely(self.table.row(at)[0], self.table.bits) for at in range(self._lowest, self._highest + 1)]
-            )
+            self.contrary = np.array([less_likely(yes, self.table.bits) for (yes,) in self._rows])
 
     def answer(self: Any, at: Any) -> Any:
         drawn = draw(self, at)
