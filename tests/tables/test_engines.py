@@ -126,7 +126,7 @@ def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, 
 def test_groups_are_drawn_by_the_workers(spark: dict[str, Source], monkeypatch: pytest.MonkeyPatch) -> None:
     session = spark["visits"].engine.connection._session
     keys = session.range(0, 40_000).selectExpr("id % 20000 as u", "if(id < 20000, 'few' || id, 'many' || id % 3) as g")
-    monkeypatch.setattr("duotone.tables.levels.gather", None)  # the counts never come to the driver
+    monkeypatch.setattr("duotone.tables.compile_question.gather", None)  # the counts never come to the driver
     privacy = ApproxDP(1, "1e-1")
     shown = select_groups(keys, ["g"], privacy, unit="u", max_groups=2, vouched=True).answers
     assert {("many0",), ("many1",), ("many2",)} <= set(shown)

@@ -26,7 +26,7 @@ from duotone.tables.engines.person_columns import Order, valued
 from duotone.tables.engines.query import ends_apart
 from duotone.tables.engines.results import Ends
 from duotone.tables.sql.condition import ALWAYS, Kind, Operand
-from duotone.tables.sql.functions.numbers import quotient
+from duotone.tables.sql.functions.function import quotient
 from support.refusals import HOSTILE
 from support.running import examples
 

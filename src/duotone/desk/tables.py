@@ -23,9 +23,8 @@ from duotone.model.notice import why
 from duotone.model.terms import WantedError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import limited
-from duotone.tables.ask import prepare, prepare_groups
+from duotone.tables.ask import open_conforming, prepare, prepare_groups
 from duotone.tables.declared import unit_in
-from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import open_source
 from duotone.tables.engines.public_tables import PublicTable

@@ -14,7 +14,7 @@ from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.choice import boundary_for_costs
 from duotone.line.three_way import ThreeWay
 from duotone.model.checks import unknown
-from duotone.model.dataset import KEYS, Dataset
+from duotone.model.dataset import KEYS, OPENING, Dataset
 from duotone.model.notice import Notice, Refusal, why
 from duotone.model.terms import DefiniteTerms, Terms, ThreeWayTerms, WantedError
 from duotone.privacy.approx_dp import ApproxDP
@@ -34,8 +34,9 @@ from duotone.tables.declared import (
     public_groups,
     unit_in,
 )
-from duotone.tables.engine_conformance import open_conforming
+from duotone.tables.engine_conformance import require_conforming
 from duotone.tables.engines.derived_tables import shaped
+from duotone.tables.engines.duckdb import lent
 from duotone.tables.engines.engine import closed_on_error
 from duotone.tables.engines.open import (
     Others,
@@ -43,6 +44,7 @@ from duotone.tables.engines.open import (
     in_files,
     open_beside,
     open_together,
+    opened,
     require_same_people,
 )
 from duotone.tables.engines.public_tables import PublicTable, opened_public
@@ -235,12 +237,28 @@ def _opened(dataset: Dataset) -> tuple[Source, Others]:
         return source.reading_up_to(longest), {called: other.reading_up_to(longest) for called, other in others.items()}
 
 
+def open_conforming(declared: Dataset) -> Source:
+    """Open a table on an engine that Duotone's tests cover, or that passes its trial here."""
+    table = declared.source
+    if isinstance(table, Source):  # whoever opened it closes it
+        if any(getattr(declared, key) for key in OPENING if key not in ("columns", "longest_text")):
+            raise DuotoneError("the table is open already: say which it is and how it is read where it is opened")
+        table.checked()
+        source = lent(table)
+    else:
+        source = opened(declared)
+    if not source.engine.can.proven:
+        with closed_on_error(source.close):
+            require_conforming(source)
+    return source
+
+
 @contextmanager
 def _opened_public(public: Mapping[str, Any]) -> Iterator[Mapping[str, PublicTable]]:
     """Public tables, open for the length of the block."""
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         with _opening():
-            tables = opened.enter_context(opened_public(public)) if public else {}
+            tables = stack.enter_context(opened_public(public)) if public else {}
         yield tables
 
 
@@ -355,16 +373,16 @@ def prepare_all(
     else:
         budget = budget_of(privacy, epsilon, delta)
         share = budget if each else budget.split(len(questions))
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         if len(questions) == 1:
-            yield [opened.enter_context(_prepared(dataset, questions[0], share, costs, at_once if strict else _pass_over))]
+            yield [stack.enter_context(_prepared(dataset, questions[0], share, costs, at_once if strict else _pass_over))]
             return
         every, unused = [], list[dict[str, Unused]]()
         for question in questions:
             refusals: dict[str, Unused] = {}
             with _named(question):
                 note = partial(_keep, refusals)
-                every.append(opened.enter_context(_prepared(dataset, question, share, costs, note)))
+                every.append(stack.enter_context(_prepared(dataset, question, share, costs, note)))
             unused.append(refusals)
         for key, error in unused[0].items():
             if strict and all(key in refusals for refusals in unused):
@@ -405,21 +423,21 @@ def prepare_groups(
     def opened_anew(table: Any) -> tuple[Source, None]:
         again, _ = _opened(_of(dataset, table))
         with closed_on_error(again.close):
-            _require_columns([opened.columns], [again])
+            _require_columns([own.columns], [again])
         return again, None
 
-    opened, _ = _opened(dataset)
-    with closed_on_error(opened.close):
-        keys = tuple(map(opened.named_column, keys))
+    own, _ = _opened(dataset)
+    with closed_on_error(own.close):
+        keys = tuple(map(own.named_column, keys))
         if len(set(keys)) != len(keys):
             raise DuotoneError("name at least one column to group by, each once")
-        about = replace(unit_in(dataset, opened), bounds={}, max_rows=None, per_unit=None)
-        public_groups(opened, keys, about.unit)
+        about = replace(unit_in(dataset, own), bounds={}, max_rows=None, per_unit=None)
+        public_groups(own, keys, about.unit)
         if not budget.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
         most = groups_each(keys, about)
         terms = DefiniteTerms(budget, most, "selection", selects=True)
-        return Prepared(opened, None, keys, about, most, None, terms, None, opened_anew).checked()
+        return Prepared(own, None, keys, about, most, None, terms, None, opened_anew).checked()
 
 
 def select_groups(source: Any, by: Sequence[str] | str, privacy: ApproxDP | None = None, **options: Any) -> Answers:

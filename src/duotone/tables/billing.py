@@ -23,7 +23,7 @@ from duotone.tables.declared import Key
 from duotone.tables.engines.files import files_of
 from duotone.tables.engines.open import is_local
 from duotone.tables.engines.source import Source
-from duotone.tables.sql.names import ENDINGS
+from duotone.tables.sql.syntax import ENDINGS
 
 LISTED = 10
 """The datasets that an error names, at most."""

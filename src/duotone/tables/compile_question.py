@@ -10,10 +10,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
 from typing import Any, TypeVar, cast
 
-import ibis
 import numpy as np
 
 from duotone.errors import DuotoneError
@@ -24,16 +22,19 @@ from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
 from duotone.questions.protocol import combined_level
 from duotone.questions.threshold import CROWD
-from duotone.tables.comparisons import CompiledComparison, Results, adds_rows, compile_comparison, one_value_each
-from duotone.tables.declared import Note, Unused
-from duotone.tables.engines.engine import quietly
-from duotone.tables.engines.expressions import read
-from duotone.tables.engines.results import Ends, Request, Result, Tally, nobody_ranked, require_reach
+from duotone.tables.comparisons.counts import counts_comparison, distinct_threshold, mode_is
+from duotone.tables.comparisons.difference import mean_difference, variance_threshold
+from duotone.tables.comparisons.shared import CompiledComparison, Results
+from duotone.tables.comparisons.threshold import linear_threshold, of_one_value, quantile_threshold
+from duotone.tables.declared import Key, Note, Unused
+from duotone.tables.engines.expressions import require_able
+from duotone.tables.engines.query import People, gather, plan_of
+from duotone.tables.engines.results import MOST_ENDS, Ends, Keys, Request, Result, Tally, nobody_ranked, require_reach
 from duotone.tables.engines.source import Source
-from duotone.tables.engines.stored_values import TYPES
 from duotone.tables.sql.comparison import (
     Atom,
     BoolOp,
+    CountsComparison,
     DistinctThreshold,
     LinearThreshold,
     MeanDifference,
@@ -46,9 +47,7 @@ from duotone.tables.sql.comparison import (
     VarianceThreshold,
     atoms,
 )
-from duotone.tables.sql.condition import ALWAYS, Condition, Formula, IsNull, Joined, Known, Like, Not, Operand, parts_of
-from duotone.tables.sql.functions import FUNCTIONS, from_text
-from duotone.tables.sql.functions.function import Function
+from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Joined, Known, Not, Operand, parts_of
 
 Part = TypeVar("Part")
 
@@ -97,78 +96,6 @@ AVERAGED = (
     LinearThreshold, MeanDifference, QuantileThreshold, VarianceThreshold, Term, Measure, Joined, Not, Known, IsNull,
 )  # fmt: skip
 """What may have a person's average in it."""
-MOST_NODES = 3000
-"""Nodes of an expression, at most. Engines know no names for parts of one, so that a part stands wherever it is used, and
-what is nested grows with each step: beyond this, they take longer to read the expression than the rows."""
-
-
-def require_able(source: Source, question: Any) -> None:
-    """Refuse what the engine would compute otherwise, or could fail at on some row.
-
-    Guarantee: decided by the question and the engine; a pattern is compiled by the engine on an empty text.
-    """
-    for part in parts_of(question):
-        if isinstance(part, Like) and part.how != "like":
-            _require_pattern(source, part)
-        elif isinstance(part, Formula):
-            _require_function(source, FUNCTIONS[part.function])
-        elif isinstance(part, Operand):
-            _require_reading(source, part)
-            _require_size(part)
-
-
-def _require_pattern(source: Source, like: Like) -> None:
-    if not source.engine.can.proven:
-        raise DuotoneError(f"whether {like.operand.column} begins with, ends with or contains a text: tested on {TESTED} only")
-    if like.how != "matches":
-        return
-    if not source.engine.can.embedded:
-        raise DuotoneError(
-            f"{source.engine.name} has other regular expressions than DuckDB: use like, starts_with, ends_with or "
-            "contains there"
-        )
-    tried = ibis.literal("").re_search(like.pattern).name("tried").as_table()
-    quietly(lambda: source.engine.run(tried), f"{like.pattern} is not a regular expression that DuckDB knows")
-
-
-TESTED = "DuckDB, Postgres and Spark"
-
-
-def _require_function(source: Source, function: Function) -> None:
-    if not source.engine.can.proven and not function.tried:
-        raise DuotoneError(f"values computed by {function.name} are tested on {TESTED} only: store the value as a column")
-    if not source.engine.can.same_functions and function.spark:
-        raise DuotoneError(function.spark.format(function.name))
-
-
-def _require_reading(source: Source, operand: Operand) -> None:
-    computed = from_text(operand)
-    why = source.engine.can.no_casts
-    if not why or not (operand.reading == "try" or computed):
-        return
-    what = f"{operand.column} is of text" if computed else f"column {operand.column} holds text"
-    raise DuotoneError(f"{why}: {what}, and cannot be read as another kind there; store it as one")
-
-
-def _require_size(operand: Operand) -> None:
-    if operand.made is None:
-        return
-    columns = [part for part in parts_of(operand) if isinstance(part, Operand) and part.made is None]
-    rows = ibis.table({c.column: "string" if c.reading == "try" else TYPES[c.kind] for c in columns}, name="rows")
-    if size(read(operand, rows).op()) > MOST_NODES:
-        raise DuotoneError(f"{operand.column} is nested too deeply: compute a part of it beforehand, as a column")
-
-
-def size(node: Any) -> int:
-    """How many nodes an expression has where it is written out."""
-
-    @cache
-    def of(part: Any) -> int:
-        return 1 + sum(map(of, part.__children__))
-
-    return of(node)
-
-
 TENTH = Fraction(1, 10)
 
 
@@ -338,3 +265,89 @@ def nothing(request: Request) -> Result:
     zero, ends = np.zeros(1, dtype=np.int64), (nobody_ranked(1), nobody_ranked(1))
     tallied = dict.fromkeys(request.values, zero) if isinstance(request, Tally) else {}
     return Result(tallied, zero, zero, *ends, request.reach if isinstance(request, Ends) else None)
+
+
+Groups = Keys | tuple[Key, ...]
+
+
+def plan_for(population: People, questions: Sequence[tuple[ParsedQuestion | None, Compiled | None]]) -> Any:
+    """What the engine is given for questions about the same people: nothing is run."""
+    comparisons = [c for _, compiled in questions if compiled is not None for c in compiled.comparisons]
+    return plan_of(population.asked(asked for asked, _ in questions), [(c.columns, c.requests) for c in comparisons])
+
+
+def levels_of(
+    population: People, questions: Sequence[tuple[ParsedQuestion | None, Compiled | None]]
+) -> tuple[Groups, Array, list[Array]]:
+    """Groups, their people, and the levels of each question, as it was read and compiled. What this returns is NOT private."""
+    every = [compiled for _, compiled in questions]
+    comparisons = [() if compiled is None else compiled.comparisons for compiled in every]
+    who = population.asked(asked for asked, _ in questions)
+    gathered = gather(who, [(c.columns, c.requests) for own in comparisons for c in own])
+    results = iter(gathered.results)
+    keys, people, levels = gathered.keys, gathered.people, []
+    for compiled, compared in zip(every, comparisons, strict=True):
+        own = [next(results) for _ in compared]
+        levels.append(people - 1 if compiled is None else compiled.levels(own, people))
+    if population.listed is None or population.trial:
+        return keys if population.by else ((),), people, levels
+    place = {tuple(map(str, key)): i for i, key in enumerate(keys)}
+    order = [place.get(tuple(map(str, key)), -1) for key in population.listed]
+    nobody = [compiled.level_of_nobody() if compiled is not None else -1 for compiled in every]
+    levels = [np.append(own, empty)[order] for own, empty in zip(levels, nobody, strict=True)]
+    return population.listed, np.append(people, 0)[order], levels
+
+
+SEARCHED = 64
+"""Changes up to which a search for pairs of them takes no time to speak of."""
+
+
+def compile_comparison(atom: Atom, declared: Dataset, reaches: Reach, rows: Condition = ALWAYS) -> CompiledComparison:
+    """What a comparison asks of the engine: levels up to what margins tell apart, where that takes long to search up to what
+    answers do, and without end where they follow at once. All `rows` that are looked at satisfy a condition already.
+
+    Guarantee: whatever is searched, levels are clipped the same for all tables, and answers are what they would be anyway.
+    """
+    reach = reaches.margins if reaches.margins <= MOST_ENDS else reaches.answers
+    if isinstance(atom, MeanDifference | VarianceThreshold) and reach > SEARCHED:
+        reach = reaches.answers
+    compared = _compiled(atom, declared, reach, reaches, rows)
+    within = min(reach, compared.searched or reach)
+    return compared if compared.however_far or within == reaches.margins else _clipped(compared, within)
+
+
+def _compiled(atom: Atom, declared: Dataset, reach: int, reaches: Reach, rows: Condition) -> CompiledComparison:
+    match atom:
+        case LinearThreshold():
+            return linear_threshold(atom, declared, reach, rows)
+        case QuantileThreshold():
+            return quantile_threshold(atom, declared)
+        case MeanDifference():
+            return mean_difference(atom, declared, reach)
+        case VarianceThreshold():
+            return variance_threshold(atom, declared, reach)
+        case DistinctThreshold():
+            return distinct_threshold(atom, declared, reach)
+        case CountsComparison():
+            return counts_comparison(atom, declared, reaches)
+    return mode_is(atom, declared, reach)
+
+
+def _clipped(compared: CompiledComparison, reach: int) -> CompiledComparison:
+    """The same comparison, with levels beyond `reach` alike: what is further away is some number above it."""
+
+    def levels_of(results: Results, people: Array) -> Array:
+        return np.clip(compared.levels(results, people), -reach - 1, reach)
+
+    return replace(compared, levels=levels_of, searched=reach)
+
+
+def adds_rows(atom: Atom, declared: Dataset) -> bool:
+    """Whether a comparison adds up a person's rows, and so makes use of `max_rows`."""
+    reduced = declared.per_unit is not None and one_value_each(atom)
+    return isinstance(atom, LinearThreshold) and not atom.people and not reduced
+
+
+def one_value_each(atom: Atom) -> bool:
+    """Whether a comparison can be of one value per person, and so makes use of `per_unit`."""
+    return of_one_value(atom) if isinstance(atom, LinearThreshold) else not isinstance(atom, CountsComparison)

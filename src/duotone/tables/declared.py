@@ -18,8 +18,8 @@ from duotone.tables.engines.files import maybe_secret
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Kind
-from duotone.tables.sql.names import unknown_in
 from duotone.tables.sql.read_question import value_name
+from duotone.tables.sql.syntax import unknown_in
 
 Key = tuple[Any, ...]
 

@@ -1,4 +1,4 @@
-"""Conformance: a table is opened only if its engine computes what the embedded one does, on made-up rows."""
+"""Conformance: an engine that no test covers must compute what the embedded one does, on made-up rows, before it has others."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ import ibis
 
 from duotone.errors import DuotoneError
 from duotone.line.table import Reach
-from duotone.model.dataset import OPENING, Dataset
+from duotone.model.dataset import Dataset
 from duotone.resources import keep_in_child
-from duotone.tables.compile_question import compile_question
-from duotone.tables.engines.duckdb import DuckDB, lent
-from duotone.tables.engines.engine import closed_on_error
-from duotone.tables.engines.open import UNPROVEN, AnyIbis, opened
+from duotone.tables.compile_question import compile_question, levels_of
+from duotone.tables.engines.duckdb import DuckDB
+from duotone.tables.engines.open import UNPROVEN, AnyIbis
 from duotone.tables.engines.query import People
 from duotone.tables.engines.source import Source, of_table
-from duotone.tables.levels import levels_of
 from duotone.tables.sql.read_question import read_question
 
 TRIED = replace(UNPROVEN, proven=True)
@@ -78,27 +76,12 @@ CASES: list[tuple[str, Mapping[str, Any]]] = [
 _PASSED: WeakSet[Any] = WeakSet()
 
 
-def open_conforming(declared: Dataset) -> Source:
-    """Open a table on an engine that Duotone's tests cover, or that passes its trial here."""
-    table = declared.source
-    if isinstance(table, Source):  # whoever opened it closes it
-        if any(getattr(declared, key) for key in OPENING if key not in ("columns", "longest_text")):
-            raise DuotoneError("the table is open already: say which it is and how it is read where it is opened")
-        table.checked()
-        source = lent(table)
-    else:
-        source = opened(declared)
-    with closed_on_error(source.close):
-        require_trial(source)
-    return source
-
-
-def require_trial(source: Source) -> None:
+def require_conforming(source: Source) -> None:
     """Refuse an engine whose levels of made-up rows are not those of the embedded engine, and name the first such case.
 
     Guarantee: only made-up rows are looked at, as constants of the query; nothing is written.
     """
-    if source.engine.can.proven or source.engine.connection in _PASSED:
+    if source.engine.connection in _PASSED:
         return
     rows = ibis.union(*(_row(row) for row in ROWS))
     embedded = ibis.duckdb.connect()

@@ -24,16 +24,15 @@ from duotone.html import cell
 from duotone.html import table as page
 from duotone.model.dataset import Dataset, Grid
 from duotone.privacy.numbers import show
-from duotone.tables.ask import declared_by
+from duotone.tables.ask import declared_by, open_conforming
 from duotone.tables.compile_question import as_numbers, finer_bounds
 from duotone.tables.declared import column_bounds, public_groups, unit_in
-from duotone.tables.engine_conformance import open_conforming
 from duotone.tables.engines.expressions import read, steps
 from duotone.tables.engines.query import People
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.condition import Kind, Operand
 from duotone.tables.sql.functions import from_text
-from duotone.tables.sql.functions.numbers import wide
+from duotone.tables.sql.functions.function import wide
 from duotone.tables.sql.read_question import read_value
 
 READINGS: tuple[Kind, ...] = ("float", "date", "boolean")
@@ -360,7 +359,7 @@ def _text(value: Operand, rows: Any) -> Any:
     """The text that is read as numbers; None of what is computed from numbers."""
     if value.reading == "try":
         return rows[value.column]
-    if value.made is not None and from_text(value):
+    if value.made is not None and from_text(value.made):
         (text,) = (part for part in value.made.parts if isinstance(part, Operand))
         return read(text, rows)
     return None

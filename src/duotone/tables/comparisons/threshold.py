@@ -108,7 +108,7 @@ def _least(scoring: Score, declared: Dataset) -> tuple[int, int]:
     return min(above, default=1), min(below, default=1)
 
 
-def one_value_each(atom: LinearThreshold) -> bool:
+def of_one_value(atom: LinearThreshold) -> bool:
     """Whether it is an average of values, of which a person may have one."""
     return atom.averaged and any(term.value for term in atom.terms)
 
@@ -123,7 +123,7 @@ def _contribution(
         return _one_column(atom, scoring, grids, rows) or Contribution(plain, low, high, _tally(atom, scoring.possible))
     if atom.people:
         return Contribution(counted(scoring), low, high, _tally(atom, scoring.possible))
-    if declared.per_unit and one_value_each(atom):
+    if declared.per_unit and of_one_value(atom):
         require_short(grids, declared.per_unit)
         (weight, term), *rest = scoring.terms
         value = next(term.value for term in atom.terms if term.value is not None)
@@ -131,7 +131,7 @@ def _contribution(
         columns = averaged(weight, shift, value, term.where, grids[value.column], declared.per_unit)
         return Contribution(columns, low, high, _tally(atom, scoring.possible))
     if declared.max_rows is None:
-        raise Refusal("max_rows or per_unit missing" if one_value_each(atom) else "max_rows missing", unit=declared.unit)
+        raise Refusal("max_rows or per_unit missing" if of_one_value(atom) else "max_rows missing", unit=declared.unit)
     return _several_rows(atom, scoring, grids, declared.max_rows)
 
 

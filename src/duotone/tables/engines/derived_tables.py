@@ -23,7 +23,7 @@ from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import Columns, fresh, only
 from duotone.tables.sql.comparison import PRESENT, ParsedQuestion, PeopleJoin, PeopleTable, PersonAggregate
 from duotone.tables.sql.condition import ALWAYS, Condition, Kind, Operand, columns_read
-from duotone.tables.sql.functions.numbers import wide
+from duotone.tables.sql.functions.function import wide
 
 STEP, LARGEST = Fraction(1, 10**6), 10.0**12
 """Within a person, numbers are added up in millionths, each as one that is at most 10^12 from zero."""

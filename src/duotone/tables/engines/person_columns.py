@@ -15,7 +15,7 @@ from duotone.model.dataset import Grid
 from duotone.tables.engines.expressions import NEAR, added, clipped, compared, holds, indicator, read, steps, unchecked
 from duotone.tables.sql.comparison import QuantileThreshold
 from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Not, Operand, both
-from duotone.tables.sql.functions.numbers import quotient, wide
+from duotone.tables.sql.functions.function import quotient, wide
 from duotone.tables.sql.scoring import Score
 
 Expressions = Mapping[str, Any]

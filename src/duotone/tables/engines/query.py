@@ -34,7 +34,7 @@ from duotone.tables.engines.results import (
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import ALWAYS, Condition
-from duotone.tables.sql.functions.numbers import wide
+from duotone.tables.sql.functions.function import wide
 
 
 def sums(people: Any, name: str, short: bool) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from duotone.model.notice import Notice, Refusal, why
 from duotone.tables.engines.engine import UNREADABLE, Engine, quietly
 from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize, only, shortened
 from duotone.tables.sql.condition import Kind, columns_read
-from duotone.tables.sql.names import no_column
+from duotone.tables.sql.syntax import no_column
 
 FORKED = "the table was opened by another process: open it in this one"
 

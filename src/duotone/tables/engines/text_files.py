@@ -36,7 +36,7 @@ from duotone.tables.engines.duckdb import Connect, connected
 from duotone.tables.engines.engine import UNREADABLE, closed_on_error, quietly
 from duotone.tables.engines.source import CHANGED, Check, Source, stamps
 from duotone.tables.engines.stored_values import LONGEST, Columns, Reading, by_format, fresh, literal, of_text, quoted
-from duotone.tables.sql.names import no_column
+from duotone.tables.sql.syntax import no_column
 
 LONGEST_LINE = 1_000_000
 """The bytes of a line, at most."""

@@ -29,7 +29,6 @@ from duotone.tables.sql.comparison import (
 )
 from duotone.tables.sql.condition import MIRRORED, Columns, Condition, IsNull, Joined, Not, both
 from duotone.tables.sql.functions.casts import CASTS
-from duotone.tables.sql.names import column_name
 from duotone.tables.sql.read_condition import (
     SIGNS,
     compare,
@@ -41,6 +40,7 @@ from duotone.tables.sql.read_condition import (
     read_numbers,
     read_operand,
 )
+from duotone.tables.sql.syntax import column_name
 
 KNOWN = "count, sum, avg, median, quantile, min, max, mode, stddev or variance"
 RANKED = (exp.Median, exp.Quantile, exp.PercentileDisc, exp.Min, exp.Max)

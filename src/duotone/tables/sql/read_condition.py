@@ -44,7 +44,7 @@ from duotone.tables.sql.functions.casts import CASTS, cast, choice, decimal
 from duotone.tables.sql.functions.function import as_floats, as_kind
 from duotone.tables.sql.functions.texts import ORDERED, require_text
 from duotone.tables.sql.functions.times import folded, span, whole_days, without_clock
-from duotone.tables.sql.names import column_name, written
+from duotone.tables.sql.syntax import column_name, written
 
 
 def constant(node: exp.Expression) -> Value | None:

@@ -37,7 +37,6 @@ from duotone.tables.sql.functions import from_text
 from duotone.tables.sql.functions.function import as_floats
 from duotone.tables.sql.functions.numbers import as_whole
 from duotone.tables.sql.functions.texts import ORDERED, iso_date, like_number
-from duotone.tables.sql.names import among, column_name, names_of, unknown_in, written
 from duotone.tables.sql.normal_form import count_alone, normal_text
 from duotone.tables.sql.read_comparison import Comparisons
 from duotone.tables.sql.read_condition import read_condition, read_operand
@@ -51,7 +50,7 @@ from duotone.tables.sql.read_tables import (
     refuse_bare,
     selects_unit,
 )
-from duotone.tables.sql.syntax import parse, without_comments
+from duotone.tables.sql.syntax import among, column_name, names_of, parse, unknown_in, without_comments, written
 
 NO_TABLES: Mapping[str, Columns] = {}
 DEEPEST = 100
@@ -291,10 +290,8 @@ def _compared_as_text(part: Any, kinds: Columns) -> Iterator[Notice]:
 
 
 def _read_as(operands: Sequence[Operand], kind: Kind) -> tuple[str, ...]:
-    tried = (
-        operand.column for operand in operands if operand.kind == kind and (operand.reading == "try" or from_text(operand))
-    )
-    return tuple(dict.fromkeys(tried))
+    tried = [o for o in operands if o.reading == "try" or (o.made is not None and from_text(o.made))]
+    return tuple(dict.fromkeys(operand.column for operand in tried if operand.kind == kind))
 
 
 Keys = tuple[Operand, ...]

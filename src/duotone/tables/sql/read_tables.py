@@ -18,7 +18,6 @@ from duotone.errors import DuotoneError
 from duotone.model.notice import Refusal
 from duotone.tables.sql.comparison import PRESENT, PeopleJoin, PeopleTable, PersonAggregate, PublicJoin
 from duotone.tables.sql.condition import ALWAYS, Columns, Compare, Condition, IsNull, Not, Operand, both
-from duotone.tables.sql.names import allowed_names, among, column_name, drop_names, find_column, no_column, same
 from duotone.tables.sql.normal_form import normal_text
 from duotone.tables.sql.read_condition import (
     constant,
@@ -29,6 +28,7 @@ from duotone.tables.sql.read_condition import (
     read_operand,
     read_part,
 )
+from duotone.tables.sql.syntax import allowed_names, among, column_name, drop_names, find_column, no_column, same
 
 Names = Sequence[Sequence[exp.Identifier]]
 PUBLIC_JOINS = "a question has no join but with a public table, by = of a column of each, as in from t join zones using (zone)"

@@ -1,7 +1,9 @@
-"""What must hold of the levels of made-up tables: neighbours are near, signs are true, distances are distances."""
+"""What is on trial, and what must hold of its levels of made-up tables: neighbours are near, signs are true, distances are
+distances."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +11,11 @@ from typing import Any
 
 from duotone.cached import cached_property
 from duotone.errors import FailedTrial
+from duotone.model.dataset import Dataset
 from duotone.tables.compile_question import Compiled
-from duotone.tables.trial.made_up_sources import Asked, judged
+from duotone.tables.declared import Key
+from duotone.tables.sql.comparison import ParsedQuestion, Term
+from duotone.tables.sql.condition import Kind, parts_of
 from duotone.tables.trial.made_up_tables import SMALL, MadeUp
 from duotone.tables.trial.plain_sql import Truths, written
 
@@ -18,6 +23,42 @@ REACH = 4
 """How far levels go in a trial: a little more than the people of a small table."""
 Levels = Mapping[tuple[Any, ...], tuple[int, int]]
 """Number of people and level, by the number of a made-up table and the keys of a group."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as it was read, and the columns of the tables that it is about, by their names: the first is the table."""
+
+    question: ParsedQuestion
+    private: Mapping[str, Mapping[str, Kind]]
+    public: Mapping[str, Mapping[str, Kind]]
+    declared: Dataset
+    """What is declared of the table's rows, with bounds; before an inner select makes one row of each person."""
+    most: int
+    listed: tuple[Key, ...] | None
+
+    @property
+    def key(self) -> str:
+        """What decides the trial: a question is tried once."""
+        known = [self.question, self.question.text, self.private, self.public, self.declared, self.most, self.listed]
+        return hashlib.sha256(repr(known).encode()).hexdigest()
+
+    @cached_property
+    def valued(self) -> bool:
+        """Whether values are added up, and not rows alone."""
+        return any(isinstance(part, Term) and part.value is not None for part in parts_of(self.question.tree))
+
+
+def judged(asked: Asked, made: MadeUp) -> bool:
+    """Whether plain SQL can judge a made-up table: it reads every value as the rules do, and each person has one row, an inner
+    select reduces them to one, or they add up, no more of them than count, or all alike where nothing but rows is counted."""
+    there = [stranger for stranger, many in zip(made.strangers, made.counts, strict=True) if many]
+    declared = asked.declared
+    alone = declared.unit is None or asked.question.people is not None or all(len(s.rows) == 1 for s in there)
+    if not asked.question.by and declared.per_unit is None:
+        most = declared.max_rows
+        alone |= most is None or all(len(s.rows) <= most or (not asked.valued and len(set(s.rows)) == 1) for s in there)
+    return alone and all(s.usual for s in there)
 
 
 @dataclass(frozen=True)

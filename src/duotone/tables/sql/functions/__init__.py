@@ -41,9 +41,9 @@ def read_function(node: exp.Expression, text: str, read: Callable[[exp.Expressio
     return made if made is None or isinstance(made, Operand) else function.of(text, *made)
 
 
-def from_text(value: Operand) -> bool:
-    """Whether a value is computed text that is read as another kind."""
-    return value.made is not None and FUNCTIONS[value.made.function].from_text
+def from_text(formula: Formula) -> bool:
+    """Whether it reads computed text as another kind."""
+    return FUNCTIONS[formula.function].from_text
 
 
 def computed(formula: Formula, kind: Kind, value: Value) -> Any:

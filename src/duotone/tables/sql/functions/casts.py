@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -13,7 +12,7 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import NUMERIC, Compare, Kind, Operand, Part
-from duotone.tables.sql.functions.function import Call, Form, Function, as_kind, described, kind_of
+from duotone.tables.sql.functions.function import Call, Form, Function, as_kind, day_from, described, kind_of, number_from, real
 from duotone.tables.sql.functions.numbers import DECIMAL, INTEGER, LARGEST_ROUND
 from duotone.tables.sql.functions.texts import DIGITS, require_text
 from duotone.tables.sql.functions.times import formatted, without_clock
@@ -166,23 +165,6 @@ def _date(call: Call) -> Operand:
     if not isinstance(value, Operand):
         raise DuotoneError(f"{call.text} is the same on every row: name a column")
     return cast(value, "date", call.text)
-
-
-def real(column: Any) -> Any:
-    """A float: NaN is null, and −0.0 is 0.0."""
-    return ibis.ifelse(column.isnan(), ibis.null("float64"), column + 0.0)
-
-
-def number_from(text: Any) -> Any:
-    """Text as a float; true and false are 1 and 0, and what is no number is null."""
-    word = text.substr(0, 6).lower()  # longer than either word, so that no longer text is taken for one
-    return ibis.coalesce(text.try_cast("float64"), ibis.cases((word == "true", 1.0), (word == "false", 0.0)))
-
-
-def day_from(text: Any) -> Any:
-    """Text as a date; what is none is null, and so is what lies outside the years that constants can be in."""
-    date = text.try_cast("date")
-    return ibis.cases((date.between(datetime.date.min, datetime.date.max), date))
 
 
 NUMBER_FROM_TEXT = Function("number from text", "text", "float", lambda text: real(number_from(text)), from_text=True)

@@ -1,4 +1,5 @@
-"""What a function of SQL is, and what it is made of: values of a row and constants, each of a kind."""
+"""What a function of SQL is, and what it is made of: values of a row and constants, each of a kind; and the expressions of Ibis
+that all of them share, which have a value or null on every row."""
 
 from __future__ import annotations
 
@@ -150,3 +151,48 @@ def expression(part: Part | None, kind: Kind, value: Value) -> Any:
         case str() | bool() | datetime.date():
             return ibis.literal(part)
     return value(part)
+
+
+def real(column: Any) -> Any:
+    """A float: NaN is null, and −0.0 is 0.0."""
+    return ibis.ifelse(column.isnan(), ibis.null("float64"), column + 0.0)
+
+
+def number_from(text: Any) -> Any:
+    """Text as a float; true and false are 1 and 0, and what is no number is null."""
+    word = text.substr(0, 6).lower()  # longer than either word, so that no longer text is taken for one
+    return ibis.coalesce(text.try_cast("float64"), ibis.cases((word == "true", 1.0), (word == "false", 0.0)))
+
+
+def day_from(text: Any) -> Any:
+    """Text as a date; what is none is null, and so is what lies outside the years that constants can be in."""
+    date = text.try_cast("date")
+    return ibis.cases((date.between(datetime.date.min, datetime.date.max), date))
+
+
+EXACT = 2**51
+"""Below it, a quotient of whole numbers in floats is less than a half off."""
+
+
+def wide(number: int) -> Any:
+    """A whole number of 64 bits: engines take a small one for 32 bits, and arithmetic with those could overflow."""
+    return ibis.literal(number).cast("int64")
+
+
+def quotient(dividend: Any, by: Any, most: int) -> Any:
+    """⌊dividend / by⌋ for by > 0, where it is at most `most`, which is at most 2^51, from zero.
+
+    Engines divide in floats, each in its own way; remainders they have exactly. So a multiple of `by` is divided and the
+    result put on the nearest whole number; where that may be a little off, what is then left is divided once more.
+    """
+    rest = dividend % by
+    multiple = dividend - rest
+    nearest = _nearest(multiple, by)
+    if not most < EXACT:
+        nearest = nearest.cast("decimal(38, 0)")
+        nearest = (nearest + _nearest(multiple - nearest * by, by)).cast("int64")
+    return nearest - ibis.cases((rest < 0, wide(1)), else_=wide(0))
+
+
+def _nearest(multiple: Any, by: Any) -> Any:
+    return (multiple.cast("float64") / by.cast("float64") + 0.5).floor().cast("int64")
