@@ -7,7 +7,7 @@ many of these are wrong, by four ways of spending the same budget.
 The second measures what it costs to gather the levels that a question at ε = 0.02 needs, beside those at ε = 1, δ = 10^−6.
 
 - close calls: each question at ε = 0.02, asked through a ledger in a file; only "too close to call" is charged.
-- plan: the ledger's rule for answers at ε = 0.02; it admits a number of definite answers, and then no more.
+- definite: answers at ε = 0.02 whose ε and δ add up; the ledger admits a number of them, and then no more.
 - noise: OpenDP's discrete Gaussian on what is compared, then compared with the limit; all thousand questions are known
   beforehand and share the budget by OpenDP's own accounting (zero-concentrated privacy, then (ε, δ)).
 - sparse vector technique with its textbook constants (Dwork and Roth 2014, algorithm 2, for δ > 0): "below" is free, and each
@@ -121,9 +121,9 @@ def by_close_calls(file: Path, asked: list[Question], folder: Path) -> tuple[Cou
     return counted, most, levels
 
 
-def by_plan(asked: list[Question], levels: list[int]) -> tuple[Counter[str], int]:
+def by_sum(asked: list[Question], levels: list[int]) -> tuple[Counter[str], int]:
     each = ApproxDP(EACH.epsilon_exact, "1e-12")
-    most = Capacity(BUDGET, each).answers["plan"] or 0
+    most = Capacity(BUDGET, each).answers["sum"]
     coin, counted = Coin(balanced(each)), Counter[str]()
     for question, level in list(zip(asked, levels, strict=True))[:most]:
         counted[_judged(coin.answer(level).answer, question)] += 1
@@ -241,12 +241,12 @@ def main() -> None:
         make(file)
         asked = questions(file)
         close, most, levels = by_close_calls(file, asked, folder)
-        plan, planned = by_plan(asked, levels)
+        definite, admitted = by_sum(asked, levels)
         noise, scale = by_noise(asked)
         sparse, sigma = by_sparse_vector(asked, most)
     ways = {
         f"close calls, {most} of them": close,
-        f"plan, {planned} answers": plan,
+        f"definite, {admitted} answers": definite,
         f"noise of {scale:.0f} people, then compare": noise,
         f"sparse vector, noise of {2 * math.sqrt(2) * sigma:.0f} people, {most} above": sparse,
     }

@@ -1,4 +1,4 @@
-"""The ledger: charges a second beside the disk's bare rate of syncs, and how much tighter composition gets.
+"""The ledger: charges a second beside the disk's bare rate of syncs, and a picture of one.
 
 python benchmarks/ledger.py [FOLDER]      FOLDER is on the disk to be measured, and gets the figure
 """
@@ -6,7 +6,6 @@ python benchmarks/ledger.py [FOLDER]      FOLDER is on the disk to be measured, 
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import shutil
 import sys
@@ -14,23 +13,17 @@ import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from fractions import Fraction
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import measure
 
 from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.ledger.ledger import Ledger
-from duotone.ledger.planned_composition import PlannedComposition
-from duotone.ledger.privacy_filters import AdvancedComposition, BasicComposition
 from duotone.ledger.stores import open_store
-from duotone.ledger.sums import Spent
-from duotone.plotting import BLUE, FAINT, INK, RED, save, spending
+from duotone.plotting import save, spending
 
-EACH, BUDGET = ApproxDP("0.1", "1e-10"), ApproxDP(8000, "1e-6")
-COUNTS = (1, 10, 100, 1000)
+BUDGET = ApproxDP(8000, "1e-6")
 SECONDS = 3.0
 
 
@@ -86,69 +79,12 @@ def throughput(folder: Path) -> None:
         print(f"verify: {entries / (time.perf_counter() - start):.0f} entries a second")
 
 
-def classical(count: int) -> float:
-    """Advanced composition as it is usually stated (Dwork, Rothblum and Vadhan 2010), for parameters fixed beforehand."""
-    epsilon = EACH.epsilon
-    slack = float(BUDGET.delta) - count * float(EACH.delta)
-    return (
-        math.sqrt(2 * count * math.log(1 / slack)) * epsilon + count * epsilon * math.expm1(epsilon) if slack > 0 else math.inf
-    )
-
-
-def gains() -> list[tuple[float, ...]]:
-    """Total ε at δ = 10^−6 of answers at ε = 0.1, δ = 10^−10: sum, advanced, its filter, plan, plan of balanced answers."""
-    plan, finer = (PlannedComposition.most(BUDGET, EACH, boundaries) for boundaries in ((), ("balanced",)))
-    filtered = AdvancedComposition(BUDGET, Fraction(BUDGET.delta) / 2)
-    return [
-        (
-            n,
-            BasicComposition(BUDGET).spent(Spent().plus(EACH, n))[0],
-            classical(n),
-            *(rule.spent(Spent().plus(EACH, n))[0] for rule in (filtered, plan, finer)),
-        )
-        for n in COUNTS
-    ]
-
-
-def figure(path: Path) -> Path:
-    """Total ε by number of answers, each rule a line."""
-    import matplotlib.pyplot as plt
-
-    counts = sorted({round(10 ** (i / 12)) for i in range(37)})
-    plan = PlannedComposition.most(BUDGET, EACH, ("balanced",))
-    drawn, ax = plt.subplots(figsize=(6.8, 4.4))
-    ax.plot(counts, [n * EACH.epsilon for n in counts], color=INK, ls=":", lw=1.6, label="ε added up")
-    ax.plot(counts, [classical(n) for n in counts], color=RED, ls="--", lw=1.6, label="advanced composition (2010)")
-    filtered = AdvancedComposition(BUDGET, Fraction(BUDGET.delta) / 2)
-    ax.plot(
-        counts,
-        [filtered.spent(Spent().plus(EACH, n))[0] for n in counts],
-        color="#009E73",
-        ls="-.",
-        lw=1.6,
-        label="rule advanced: a filter",
-    )
-    ax.plot(
-        counts,
-        [plan.spent(Spent().plus(EACH, n))[0] for n in counts],
-        color=BLUE,
-        lw=2,
-        label="rule plan: privacy-loss distributions",
-    )
-    ax.set(xscale="log", yscale="log", xlabel="answers at ε = 0.1, δ = 10⁻¹⁰", ylabel="total ε at δ = 10⁻⁶")
-    ax.legend(frameon=False, fontsize=9)
-    ax.grid(color=FAINT, lw=0.4)
-    ax.spines[["top", "right"]].set_visible(False)
-    return save(drawn, path)
-
-
 def sample(folder: Path, path: Path) -> Path:
     """A month of questions, with one crash, as `duotone ledger plot` draws it."""
     now = [datetime(2026, 11, 1, 9, tzinfo=UTC)]
     line = balanced(ApproxDP("0.1", "1e-9"))
     with Ledger(open_store(folder / "sample"), clock=lambda: now[0]) as ledger:
-        plan: Any = {"rule": "plan", "answers_at": line.privacy}
-        ledger.register("survey", ApproxDP(4, "1e-6"), unit="person", neighbours="replace", version="1", **plan)
+        ledger.register("survey", ApproxDP(8, "1e-6"), unit="person", neighbours="replace", version="1")
         for day in range(60):
             now[0] += timedelta(hours=3 + 37 * day % 19)
             with contextlib.suppress(ZeroDivisionError):
@@ -167,10 +103,6 @@ def main() -> None:
         print(sample(folder, out / "ledger-spent.svg"))
     finally:
         shutil.rmtree(folder)
-    print("answers | sum | advanced (2010) | rule advanced | rule plan | rule plan, balanced")
-    for row in gains():
-        print(" | ".join(f"{x:.4g}" for x in row))
-    print(figure(out / "ledger-gain.svg"))
 
 
 if __name__ == "__main__":

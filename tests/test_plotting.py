@@ -161,7 +161,7 @@ def test_what_a_budget_buys() -> None:
     sizes = capacities(ApproxDP(1, "1e-6"))
     figure = plotting.capacities(sizes)
     shown = texts(figure)
-    assert "525 answers (rule plan), each at ε = 0.01, δ = 1e-09; never wrong from 1544 on" in shown
+    assert "100 answers (account sum), each at ε = 0.01, δ = 1e-09; never wrong from 1544 on" in shown
     assert "a budget of ε = 1, δ = 1e-06 buys" in shown
     ends = [line.get_xdata()[-1] for line in figure.axes[0].lines if line.get_marker() == "|"]  # type: ignore[index]
     assert ends == [one.mechanism.certain[0] for one in sizes]

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import sqlite3
 from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from duotone import ApproxDP, ColouredGraph, TruthTable, balanced, open_ledger
+from duotone import ApproxDP, ColouredGraph, TruthTable, open_ledger
 from duotone.graphs import families, truth_table
-from duotone.ledger import entries, loss_distributions, privacy_filters, sums
-from duotone.ledger.loss_distributions import pair_of
-from duotone.line.table import line_table
+from duotone.ledger import accounts, entries, sums
+from duotone.model import cost
 from duotone.privacy import approx_dp
 from duotone.release import certificate_numbers
 from duotone.tables.comparisons import difference
 from duotone.tables.engines import query, results, text_files
-from support.adversary import edges, worst
 from support.ledgers import ask, register
 from support.running import peak
 
@@ -33,10 +29,10 @@ DOCS = Path(__file__).parents[1] / "docs"
     ("page", "sentence", "value"),
     [
         ("limits", "at most 2,000 are allowed under add-remove, 1,000 under replace", difference.MOST_LEVELS.values()),
-        ("limits", "at most {:,} answers", [loss_distributions.MOST]),
+        ("limits", "at most {:,} answers", [cost.MOST_ANSWERS]),
         ("limits", "end at {} voters", [truth_table.MOST_VOTERS]),
         ("limits", "ε above {}", [approx_dp.LARGEST_EPSILON]),
-        ("operate", "at most {:,} characters each", [privacy_filters.LONGEST]),
+        ("operate", "at most {:,} characters each", [accounts.LONGEST]),
         ("operate", "a name or label {}", [entries.LONGEST_LABEL]),
         ("operate", "an answer {:,}", [entries.LONGEST_ANSWER]),
         ("theory", "at most {:,} bits above", [sums.EXACT]),
@@ -68,16 +64,6 @@ def test_a_graph_takes_some_nine_bytes_an_edge() -> None:
     graph = ColouredGraph.from_arrays(pairs[pairs[:, 0] != pairs[:, 1]], np.arange(20_000) < 100)
     arrays = graph.indptr.nbytes + graph.indices.nbytes + graph.blue.nbytes
     assert 8 < arrays / (len(graph.indices) / 2) < 9.5
-
-
-@pytest.mark.slow
-def test_the_price_of_dominating_pairs() -> None:
-    """What a pair of definitions gives away: 12 answers under ε = ln 2, δ = 0.1, at e^ε = 4."""
-    tenth = ApproxDP(exp_epsilon=2, delta="1/10")
-    line = [Fraction(balanced(tenth).yes(level)) for level in range(-4, 4)]
-    one = loss_distributions.losses(pair_of(line_table(balanced(tenth))), tenth.epsilon)
-    by_pair = loss_distributions.composed(one, 12).delta(math.log(4))
-    assert f"{by_pair:.3f} {float(worst(edges(line), 12, Fraction(4))):.3f}" == "0.875 0.791"
 
 
 @pytest.mark.slow

@@ -107,7 +107,7 @@ def test_several_questions_are_checked_before_the_first_is_asked(capsys: pytest.
     [
         ((*ASK, CLEAR, "--delta", "1e-6"), "is asked with close calls"),
         ((*ASK, CLEAR, "--max-groups", "2"), "leave --max-groups out, or give --epsilon"),
-        ((*REGISTER[:3], "t", *REGISTER[4:], *CALLS, "--rule", "advanced"), "a rule applies to definite answers only"),
+        ((*REGISTER[:3], "t", *REGISTER[4:], *CALLS, "--account", "renyi"), "an account is for definite answers only"),
         (("budget", "--epsilon", "1", "--delta", "1e-6", "--close-calls", "--json"), "prints a table"),
         ((*ASK, CLEAR, "--epsilon", "0.1"), "does not fit into the budget of people"),
         ((*ASK, "select g, count(*) > 1 from people group by g"), "each group is a question of its own"),

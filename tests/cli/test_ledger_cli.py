@@ -17,7 +17,7 @@ from support.running import run
 def path(tmp_path: Path) -> Path:
     """A ledger with an answer, a wasted charge and a question asked again."""
     with open_ledger(tmp_path / "budget.ledger") as ledger:
-        register(ledger, ApproxDP(4, "1e-6"), rule="plan", answers_at=ApproxDP("0.5", "1e-9"), by="owner")
+        register(ledger, ApproxDP(4, "1e-6"), by="owner")
         ask(ledger, "mean(pay) > 3 [bold]", by="ann")
         with pytest.raises(ZeroDivisionError):
             ledger.ask("census", "crash", Charge(balanced(ApproxDP("0.5")), 2), lambda: 1 / 0, **ABOUT)
@@ -31,7 +31,7 @@ def test_register(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, out, _ = run(capsys, "ledger", "register", place, "census", "--epsilon", "1", "--delta", "1e-6", *options)
     assert code == 0
     assert out == (
-        "census, version 2026-11: ApproxDP(epsilon=1.0, delta=1/1000000), unit person, replace, rule sum\n"
+        "census, version 2026-11: ApproxDP(epsilon=1.0, delta=1/1000000), unit person, replace, account sum\n"
         "spent: epsilon 0, delta 0, in 0 charges; left: epsilon 1, delta 1e-06\n"
     )
     code, out, _ = run(capsys, "ledger", "register", place, "weak", "--epsilon", "50", "--version", "1")
@@ -39,25 +39,18 @@ def test_register(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         0,
         "weak: with epsilon 50 answers may tell whether a certain person is in the table; 1 is usual",
     )
-    plan = ("--answers-at", "0.1,1e-9", "--boundary", "balanced", "--json", "--version", "1")
-    code, out, _ = run(capsys, "ledger", "register", place, "trial", "--epsilon", "20", "--delta", "1e-6", *plan)
+    named = ("--account", "sum", "--json", "--version", "1")
+    code, out, _ = run(capsys, "ledger", "register", place, "trial", "--epsilon", "20", "--delta", "1e-6", *named)
     assert code == 0
     account = json.loads(out)["trial"]
-    assert (account["rule"], account["boundaries"], account["unit"], account["neighbours"]) == (
-        "plan",
-        ["balanced"],
-        "row",
-        "add-remove",
-    )
-    assert account["count"] > 928
+    assert (account["account"], account["unit"], account["neighbours"]) == ("sum", "row", "add-remove")
     code, out, _ = run(capsys, "ledger", "register", place, "trial", "--version", "2")
     assert code == 0
     assert out.startswith("trial, version 2: ")
     for bad in (
         ("census", "--epsilon", "1", "--version", "1"),
         ("new", "--version", "1"),
-        ("new", "--version", "1", "--epsilon", "1", "--rule", "guess"),
-        ("new", "--version", "1", "--epsilon", "1", "--rule", "advanced"),
+        ("new", "--version", "1", "--epsilon", "1", "--account", "guess"),
         ("new", "--version", "1", "--epsilon", "1", "--exp-epsilon", "2"),
         ("new", "--version", "1", "--epsilon", "x"),
     ):
@@ -86,7 +79,7 @@ def test_show(capsys: pytest.CaptureFixture[str], path: Path) -> None:
         ask(ledger, "\x1b[31mred")
     assert "\x1b" not in run(capsys, "ledger", "show", path)[1]
     assert "1 charged without an answer: wasted by a crash, or still under way" in out
-    assert "of 8 answers at ApproxDP(epsilon=0.5, delta=1/1000000000)" in out
+    assert "left: epsilon 2, delta 1e-06" in out
     code, out, _ = run(capsys, "ledger", "show", path, "--dataset", "census", "--json")
     account = json.loads(out)["datasets"]["census"]
     assert [charge.get("answer") for charge in account["charges"]] == [True, None, True, True]

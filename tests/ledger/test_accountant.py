@@ -17,7 +17,7 @@ import pytest
 from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_ledger
 from duotone.cli.app import main
 from duotone.ledger.ledger import Ledger
-from support.accountant import Account, Definition, audit, logarithm
+from support.accountant import Account, Definition, audit
 from support.ledgers import ABOUT, MemoryStore, ask, register
 
 SEQUENCES = int(os.environ.get("DUOTONE_SEQUENCES", 300))
@@ -104,14 +104,9 @@ BUDGETS: list[tuple[str, dict[str, Any]]] = [
 
 
 def registered(ledger: Ledger, draw: random.Random, name: str) -> Dataset:
-    rule = draw.choices(["sum", "advanced", "plan"], [8, 4, 1])[0]
-    if rule == "plan":
-        register(ledger, ApproxDP(3), dataset=name, rule="plan", answers_at=ApproxDP("0.5"))
-        return Dataset(name, Account(Definition.read("epsilon=3 delta=0"), "plan", count=6))
-    text, parameters = draw.choice([b for b in BUDGETS if rule == "sum" or "delta" in b[1]])
-    register(ledger, ApproxDP(**parameters), dataset=name, rule=rule)
-    budget = Definition.read(text)
-    return Dataset(name, Account(budget, rule, budget.delta / 2 if rule == "advanced" else Fraction(0)))
+    text, parameters = draw.choice(BUDGETS)
+    register(ledger, ApproxDP(**parameters), dataset=name)
+    return Dataset(name, Account(Definition.read(text)))
 
 
 Pool = list[tuple[Definition, Charge]]
@@ -147,9 +142,8 @@ def attempt(ledger: Ledger, draw: random.Random, to: Dataset, definitions: Pool)
     except ZeroDivisionError:
         to.account = after
     except DuotoneError as error:
-        refused_by_plan = to.account.rule == "plan" and (each.delta > 0 or each.bounds()[1] > Fraction(1, 2))
         long = sum(len(str(x)) for x in (each.epsilon, each.ratio, each.delta)) > LONGEST_TEXT - 50
-        if not (refused_by_plan or (long and "too many digits for a ledger" in str(error))):
+        if not (long and "too many digits for a ledger" in str(error)):
             raise
         return 0
     else:
@@ -175,7 +169,7 @@ def sequence(ledger: Ledger, draw: random.Random, length: int, definitions: Pool
     for dataset in datasets:
         account = accounts[dataset.name]
         assert account.overspent == []
-        same = ("answers", "epsilon", "ratio", "delta", "squares", "budget", "rule", "slack", "count", "charges", "answered")
+        same = ("answers", "epsilon", "ratio", "delta", "budget", "charges", "answered")
         assert all(getattr(account, name) == getattr(dataset.account, name) for name in same)
         statement = ledger.statement(dataset.name)
         assert (statement.state.charges, statement.state.answers) == (account.charges, account.answered)
@@ -184,24 +178,14 @@ def sequence(ledger: Ledger, draw: random.Random, length: int, definitions: Pool
 
 def agree(account: Account, epsilon: float, delta: float, left: dict[str, Any]) -> None:
     """What is shown is what the accountant has, to the digits shown."""
-    if account.rule == "plan":
-        assert epsilon == pytest.approx(account.answers / 2)
-        assert (left["answers"], left["of"]) == (account.count - account.answers, account.count)
-        return
-    assert delta == pytest.approx(float(account.delta + account.slack if account.charges else 0), rel=1e-12, abs=0)
-    if account.rule == "sum":
-        spent = account.spent()[1]
-        rest = account.budget.bounds()[0] - spent
-        assert epsilon == pytest.approx(float(spent), rel=1e-12, abs=1e-150 if account.long else 0)
-    else:
-        squares = float(account.squares[1])
-        bound = math.sqrt(2 * squares * float(logarithm(1 / account.slack)[1])) + squares / 2
-        rest = account.budget.bounds()[0] - Fraction(bound)
-        assert epsilon == pytest.approx(bound, rel=1e-12, abs=0)
+    assert delta == pytest.approx(float(account.delta), rel=1e-12, abs=0)
+    spent = account.spent()[1]
+    rest = account.budget.bounds()[0] - spent
+    assert epsilon == pytest.approx(float(spent), rel=1e-12, abs=1e-150 if account.long else 0)
     shown = [left["epsilon"], left["delta"]]
-    loss = 0 if account.rule == "sum" and not account.long and account.ratio == 1 else 1e-12
+    loss = 0 if not account.long and account.ratio == 1 else 1e-12
     assert shown[0] == pytest.approx(max(0.0, float(rest)), rel=1e-5, abs=loss)
-    assert shown[1] == pytest.approx(float(account.budget.delta - account.slack - account.delta), rel=1e-5, abs=0)
+    assert shown[1] == pytest.approx(float(account.budget.delta - account.delta), rel=1e-5, abs=0)
 
 
 @pytest.mark.slow

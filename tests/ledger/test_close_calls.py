@@ -20,7 +20,6 @@ import pytest
 from duotone import ApproxDP, DuotoneError
 from duotone.errors import MissingExtra
 from duotone.ledger import close_calls
-from duotone.ledger.capacity import Capacity
 from duotone.ledger.close_calls import Grid, attacked, deltas, most_close_calls, reaches
 from duotone.line.three_way import ThreeWay, clear_from, mirrored, three_way_table
 from duotone.release.certificate_close_calls import ONE, Nodes, gains
@@ -235,13 +234,10 @@ def test_how_many_close_calls_fit(step: str, count: int, monkeypatch: pytest.Mon
 def test_the_page_has_the_numbers_and_names_real_tests() -> None:
     """τ is that of `test_how_many_close_calls_fit`."""
     page = (Path(__file__).parents[2] / "docs" / "budgets.md").read_text()
-    planned = {
-        step: f"{Capacity(BUDGET, ApproxDP(step, '1e-12')).answers['plan']:,}" for step in ("0.05", "0.02", "0.01", "0.005")
-    }
     for step, count in (("0.05", "9"), ("0.02", "105"), ("0.01", "489"), ("0.005", "2,068")):
         table = three_way_table(ThreeWay(ApproxDP(step)))
         seldom, hardly = (f"{clear_from(table, chance):,} people" for chance in ("1e-3", "1e-9"))
-        assert re.search(rf"^\| {step} \| {count} \| [\d,]+ \| {seldom} \| {hardly} \| {planned[step]} \|$", page, re.M)
+        assert re.search(rf"^\| {step} \| {count} \| [\d,]+ \| {seldom} \| {hardly} \|$", page, re.M)
     tests = "\n".join(file.read_text() for file in Path(__file__).parents[1].rglob("test_*.py"))
     theory = (Path(__file__).parents[2] / "docs" / "theory.md").read_text().split("\n## Close calls\n")[1]
     named = re.findall(r"`(test_\w+)`", theory)

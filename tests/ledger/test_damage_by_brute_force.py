@@ -41,17 +41,15 @@ WRONG: list[Any] = [
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The bytes of a ledger with an entry of every kind and every rule."""
+    """The bytes of a ledger with an entry of every kind."""
     path = tmp_path_factory.mktemp("sound") / "l"
     times = [datetime(2050, 1, 1, tzinfo=UTC)]
     with Ledger(open_store(path), clock=lambda: times[0]) as ledger:
         ledger.register("t.csv", ApproxDP(4, "1e-5"), unit="row", neighbours="add-remove", version="1", by="ann")
-        register(ledger, ApproxDP(1, "1e-6"), dataset="advanced", rule="advanced")
-        register(ledger, ApproxDP(1), dataset="plan", rule="plan", answers_at=ApproxDP("0.5"), boundaries=("balanced", "1/2"))
+        register(ledger, ApproxDP(1, "1e-6"), dataset="other")
         times[0] = datetime.now(UTC)
         ledger.reset_clock(by="ann")
-        for name in ("advanced", "plan"):
-            ask(ledger, "q", Charge(balanced(ApproxDP("0.1"))), dataset=name, by="bob")
+        ask(ledger, "q", Charge(balanced(ApproxDP("0.1"))), dataset="other", by="bob")
         options: dict[str, Any] = {"unit": "row", "neighbours": "add-remove"}
         ledger.relabel("t.csv", "2")
         ledger.ask("t.csv", "q", Charge(balanced(ApproxDP("0.1"))), lambda: {"answers": [], "private": True}, **options)

@@ -85,7 +85,7 @@ CHARGES = {
     "an odd boundary": lambda body: keyed({**body, "boundary": "\x1b[31m"}),
     "a delta of 2": lambda body: keyed(put("after", "spent", "delta", "2")({**body, "notion": "epsilon=1/2 delta=2"})),
     "a large epsilon": lambda body: keyed(
-        put("after", "spent", {"answers": 3, "epsilon": "9001", "exp_epsilon": "1", "delta": "0", "squares": "162000001/2"})(
+        put("after", "spent", {"answers": 3, "epsilon": "9001", "exp_epsilon": "1", "delta": "0"})(
             {**body, "notion": "epsilon=9000 delta=0"}
         )
     ),
@@ -126,7 +126,7 @@ def prepared(ledger: Ledger, **more: Any) -> tuple[Body, Body, Body]:
     charge = stripped(last)
     answer |= {"charge": last["seq"], "at": last["at"], "key": last["key"]}
     answer["after"] = {**charge["after"], "answers": 3}
-    sums = {**charge["after"]["spent"], "answers": 4, "epsilon": "2", "squares": "1"}
+    sums = {**charge["after"]["spent"], "answers": 4, "epsilon": "2"}
     charge["after"] = {**charge["after"], "charges": 4, "spent": sums}
     if "asker_spent" in charge:
         charge["asker_spent"] = sums
@@ -161,7 +161,7 @@ def test_an_asker_is_filed_under_their_name_and_allowance(url: str) -> None:
         for changed in (
             *({**charge, "allowance": number} for number in (0, 1, 3, 999)),
             {**charge, "by": "eve"},
-            {**charge, "filed": "x", "asker_spent": {**own, "answers": 1, "epsilon": "1/2", "squares": "1/4"}},
+            {**charge, "filed": "x", "asker_spent": {**own, "answers": 1, "epsilon": "1/2"}},
             {**charge, "asker_spent": {**own, "epsilon": "300"}},
             {**charge, "asker_spent": {**own, "epsilon": "4/2"}},
         ):

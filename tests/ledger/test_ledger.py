@@ -170,24 +170,24 @@ def test_registration_is_checked(ledger: Ledger) -> None:
 
 
 def test_several_datasets_have_budgets_of_their_own(ledger: Ledger) -> None:
-    register(ledger, ApproxDP(2, "1e-6"), dataset="trial", rule="plan", answers_at=ApproxDP("0.5", "1e-9"))
+    register(ledger, ApproxDP(2, "1e-6"), dataset="trial", account="sum")
     ask(ledger)
     ask(ledger, dataset="trial")
     assert ledger.datasets() == ["census", "trial"]
-    assert str(ledger.statement("trial").left).startswith("3 of 4 answers at ApproxDP(epsilon=0.5")
+    assert str(ledger.statement("trial").left) == "epsilon 1.5, delta 1e-06"
     assert str(ledger.statement("census").left) == "epsilon 0.5, delta 0"
-    with pytest.raises(DuotoneError, match="plan is for answers at"):
-        ask(ledger, "r", Charge(balanced(ApproxDP(1))), dataset="trial")
+    with pytest.raises(OverBudget):
+        ask(ledger, "r", Charge(balanced(ApproxDP(1))))
     assert ledger.verify().holds
 
 
 def test_batches_and_groups_are_charged_at_once(place: str) -> None:
     with open_ledger(place) as ledger:
-        register(ledger, ApproxDP(1, "1e-5"), rule="plan", answers_at=ApproxDP("0.01", "1e-9"))
+        register(ledger, ApproxDP(1, "1e-5"))
         sale = Charge(partition_selection(ApproxDP("0.01", "1e-9")), 100)
         receipt = ledger.ask("census", "groups by town", sale, lambda: ["a", "b"], **ABOUT)
         assert receipt.answer == ["a", "b"]
-        assert str(receipt.left).startswith("614 of 714 answers")
+        assert str(receipt.left) == "epsilon 0, delta 9.9e-06"
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ READ_ONLY = """
 import os, sys
 from duotone import OverBudget, open_ledger
 from duotone.errors import LedgerError
-from duotone.ledger import planned_composition, privacy_filters
+from duotone.ledger import accounts
 sys.path.insert(0, sys.argv[2])
 from support.ledgers import ask
 HALF_TABLES = __import__("support.ledgers").ledgers.HALF.tables

@@ -90,7 +90,7 @@ def test_an_asker_asks_and_does_nothing_else(shared: str) -> None:
         assert ledger.verify().holds
 
 
-ALL_SPENT = {"answers": 2, "epsilon": "1", "exp_epsilon": "1", "delta": "0", "squares": "1/2"}
+ALL_SPENT = {"answers": 2, "epsilon": "1", "exp_epsilon": "1", "delta": "0"}
 KEY = sha256(b'{"same":["census","1","q","epsilon=1/2 delta=0","balanced",1,"person","replace"]}').hexdigest()
 CHARGE: dict[str, Any] = {
     "kind": "charge", "dataset": "census", "version": "1", "question": "q", "notion": "epsilon=1/2 delta=0",

@@ -69,12 +69,12 @@ def test_long_powers_of_two_are_written_as_such(power: int) -> None:
 
 
 def test_only_sums_that_charges_can_make_are_read() -> None:
-    sums = {"answers": 3, "epsilon": "1/2", "exp_epsilon": "9/8", "delta": "1/100", "squares": "1/4"}
-    assert Spent.read(sums) == Spent(3, Fraction(1, 2), Fraction(9, 8), Fraction(1, 100), Fraction(1, 4))
+    sums = {"answers": 3, "epsilon": "1/2", "exp_epsilon": "9/8", "delta": "1/100"}
+    assert Spent.read(sums) == Spent(3, Fraction(1, 2), Fraction(9, 8), Fraction(1, 100))
     assert Spent.read({**sums, "answers": 0, "exp_epsilon": "1"}).answers == 0
     wrong: list[Any] = [{**sums, "answers": n} for n in (-1, True, "3", 3.0, None)]
     wrong += [{**sums, "exp_epsilon": text} for text in ("0", "7/8", "1/2")]
-    wrong += [{**sums, "more": "0"}, {name: value for name, value in sums.items() if name != "squares"}, [], None, "x"]
+    wrong += [{**sums, "more": "0"}, {name: value for name, value in sums.items() if name != "delta"}, [], None, "x"]
     for each in wrong:
         with pytest.raises(DuotoneError, match="these are not the sums of an entry"):
             Spent.read(each)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from duotone import ApproxDP, Charge, balanced, open_ledger
+from duotone import ApproxDP, open_ledger
 from duotone.errors import LedgerError
 from duotone.ledger.entries import key_of, row_of
 from duotone.ledger.ledger import Ledger
-from duotone.ledger.planned_composition import PlannedComposition
 from duotone.ledger.stores import Row
 from duotone.ledger.verify import Verdict, verify
 from support.attacks import charges
@@ -88,12 +87,12 @@ def test_a_chain_written_anew_is_found_by_a_head_kept_elsewhere(ledger: Ledger) 
     assert ledger.verify(kept).holds  # it may have grown
 
 
-NOTHING = {"answers": 0, "epsilon": "0", "exp_epsilon": "1", "delta": "0", "squares": "0"}
+NOTHING = {"answers": 0, "epsilon": "0", "exp_epsilon": "1", "delta": "0"}
 
 
 def test_entries_with_right_hashes_and_wrong_sums_are_found() -> None:
     common = {"dataset": "d", "v": 1, "at": "2026-11-15T11:00:00+00:00"}
-    first = {"kind": "register", "version": "1", "budget": "epsilon=1 delta=0", "rule": "sum", **common}
+    first = {"kind": "register", "version": "1", "budget": "epsilon=1 delta=0", "account": "sum", **common}
     first |= {"unit": "row", "neighbours": "replace"}
     start: dict[str, Any] = {"version": "1", "charges": 0, "answers": 0, "allowances": False, "closed": False, "spent": NOTHING}
 
@@ -102,24 +101,24 @@ def test_entries_with_right_hashes_and_wrong_sums_are_found() -> None:
         body |= {"boundary": "balanced", "answers": 1, "again": False, **common}
         return {**body, "key": key_of("d", "1", body, ("row", "replace"))}
 
-    def paid(epsilon: str, squares: str, **other: Any) -> dict[str, Any]:
-        sums = {"epsilon": epsilon, "squares": squares, "answers": 1}
+    def paid(epsilon: str, **other: Any) -> dict[str, Any]:
+        sums = {"epsilon": epsilon, "answers": 1}
         return {**start, "charges": 1, "spent": {**NOTHING, **sums}, **other}
 
     answer = {"kind": "answer", "key": "k", "charge": 7, "answer": 1, **common}
     half, two = charge("1/2"), charge("2")
-    fits = {**half, "after": paid("1/2", "1/4")}
+    fits = {**half, "after": paid("1/2")}
     begun = {**first, "after": start}
-    other = {"spent": {**paid("1/2", "1/4")["spent"], "delta": "1/9"}}
+    other = {"spent": {**paid("1/2")["spent"], "delta": "1/9"}}
     stories: list[tuple[str, list[dict[str, Any]]]] = [
         ("", [begun, fits]),
-        ("goes beyond the budget of d", [begun, {**two, "after": paid("2", "4")}]),
-        ("does not add up", [begun, {**half, "after": paid("1/2", "1/4", **other)}]),
+        ("goes beyond the budget of d", [begun, {**two, "after": paid("2")}]),
+        ("does not add up", [begun, {**half, "after": paid("1/2", **other)}]),
         ("does not add up", [begun, {**half, "after": start}]),
         ("does not add up", [{**first, "after": {**start, "charges": 3}}]),
         ("does not make sense", [begun, {**answer, "after": {**start, "answers": 1}}]),
         ("does not make sense", [fits]),
-        ("does not make sense", [{**begun, "rule": "guess"}]),
+        ("does not make sense", [{**begun, "account": "guess"}]),
         ("a second time", [begun, {**begun, "budget": "epsilon=9 delta=0"}]),
         ("does not make sense", [begun, {**begun, "kind": "gift"}]),
         ("does not make sense", [begun, {**fits, "answers": -3}]),
@@ -170,29 +169,6 @@ def test_a_damaged_ledger_ends_in_a_sentence_and_sells_nothing(place: str, ledge
             assert "schema" in damage
 
 
-def test_a_plan_is_verified_answer_by_answer(tmp_path: Path) -> None:
-    """A plan counts answers: one that tells more than it sells shows, though its count is within the plan."""
-    with open_ledger(tmp_path / "l") as ledger:
-        register(ledger, ApproxDP(1, "1e-6"), rule="plan", answers_at=ApproxDP("0.01", "1e-12"))
-        ask(ledger, "small", Charge(balanced(ApproxDP("0.01", "1e-12"))))
-        assert ledger.verify().holds
-    with open_ledger(tmp_path / "l") as ledger, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("duotone.ledger.planned_composition.PlannedComposition.accepts", lambda *_: None)
-        ask(ledger, "large", Charge(balanced(ApproxDP(50, "1/2"))))
-    with open_ledger(tmp_path / "l") as ledger:
-        assert ledger.verify().problems == ("entry 4 is for an answer that a budget with the rule plan does not cover",)
-
-
-def test_a_plan_of_more_answers_than_its_budget_admits_is_found(tmp_path: Path) -> None:
-    with open_ledger(tmp_path / "l") as ledger, pytest.MonkeyPatch.context() as patch:
-        honest = PlannedComposition.most(ApproxDP(1, "1e-6"), ApproxDP("0.01", "1e-12"))
-        assert honest.count == 562
-        patch.setattr(PlannedComposition, "most", lambda *_: replace(honest, count=563))
-        register(ledger, ApproxDP(1, "1e-6"), rule="plan", answers_at=ApproxDP("0.01", "1e-12"))
-    with open_ledger(tmp_path / "l") as ledger:
-        assert ledger.verify().problems == ("entry 1 registers a plan of more answers than fit into its budget",)
-
-
 def test_a_ledger_without_entries_or_without_its_first() -> None:
     assert verify([], lambda: (0, "")) == Verdict(0, "", ())
     assert not verify([], lambda: (1, "")).holds
@@ -227,7 +203,7 @@ def test_every_answer_follows_its_own_charge() -> None:
     one, two = json.loads(PLAIN[1]), json.loads(PLAIN[1])
     assert one["key"] == key_by_hand("d", "1", "q", "epsilon=1/2 delta=0", "balanced", 2, "person", "replace")
     two |= {"question": "r", "key": key_by_hand("d", "1", "r", "epsilon=1/2 delta=0", "balanced", 2, "person", "replace")}
-    twice = {**one["after"]["spent"], "answers": 4, "epsilon": "2", "squares": "1"}
+    twice = {**one["after"]["spent"], "answers": 4, "epsilon": "2"}
     two["after"] = {**two["after"], "charges": 2, "spent": twice}
 
     def answer(charge: int, key: str, count: int) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from support.ledgers import ALLOWED, PLAIN, ask, ending, execute, register, rows
 @pytest.mark.parametrize(
     ("texts", "head", "sums"),
     [
-        (PLAIN, "d40b3642d6f4b908f34dc6b8343762233eab72d302df3e3e27071d1827a52e52", (Fraction(1), 2, 1)),
-        (ALLOWED, "920a188cdf16ce80f3c23969fd311de6051cce245641328dd201df7412e7ed9b", (Fraction(3, 2), 3, 2)),
+        (PLAIN, "7bd488e394f9f5adc0bfa565afea4f8434e7d5dacfa3bbf5b1c398c43d09ec0f", (Fraction(1), 2, 1)),
+        (ALLOWED, "c0e718be35bd5b8f5cb4ad08815c5892da0da621b9d4b8d29072afdf68687a04", (Fraction(3, 2), 3, 2)),
     ],
     ids=["plain", "allowed"],
 )

@@ -70,7 +70,7 @@ def test_what_is_written_is_what_is_declared(tmp_path: Path) -> None:
     assert made.bounds["x"] == Bounds.of(0, "1/2")
     assert made.groups == {("town",): ("Ely",), ("town", "sex"): (["Ely", "F"],)}
     assert made.budget == ApproxDP(1, "1e-6")
-    assert (made.account, made.person, made.replaced) == ("stays@2026", "who", True)
+    assert (made.in_ledger, made.person, made.replaced) == ("stays@2026", "who", True)
     assert made.groups_by(("town",)) == ("Ely",)
     assert made.groups_by(("sex",)) is None
     assert dataclasses.replace(made) == made

@@ -48,17 +48,13 @@ UNLIMITED = Definition(Fraction(10**9), None, Fraction(10**9))
 
 @dataclass
 class Account:
-    """A dataset: its rule, and the exact sums of its charges."""
+    """A dataset: its budget, and the exact sums of its charges."""
 
     budget: Definition
-    rule: str
-    slack: Fraction = Fraction(0)
-    count: int = 0
     answers: int = 0
     epsilon: Fraction = Fraction(0)
     ratio: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
-    squares: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
     charges: int = 0
     answered: int = 0
     long: bool = False
@@ -71,8 +67,6 @@ class Account:
 
     def plus(self, each: Definition, n: int) -> Account:
         """The account after so many answers more."""
-        low, high = each.bounds()
-        squares = self.squares[0] + n * low**2, self.squares[1] + n * high**2
         epsilon, ratio = self.epsilon, self.ratio
         if each.epsilon is not None:
             epsilon += n * each.epsilon
@@ -80,7 +74,7 @@ class Account:
             ratio *= each.ratio**n  # type: ignore[operator]
         delta = self.delta + n * each.delta
         sizes = (part.bit_length() for x in (epsilon, ratio, delta) for part in (x.numerator, x.denominator))
-        made = Account(self.budget, self.rule, self.slack, self.count, self.answers + n, epsilon, ratio, delta, squares)
+        made = Account(self.budget, self.answers + n, epsilon, ratio, delta)
         made.charges, made.answered, made.overspent = self.charges + 1, self.answered, list(self.overspent)
         made.askers, made.closed = self.askers, self.closed
         made.long = self.long or max(sizes) > EXACT_BITS
@@ -93,30 +87,18 @@ class Account:
 
     def above(self) -> bool:
         """Whether this is certainly more than the budget: what must never happen."""
-        if self.rule == "plan":
-            return self.answers > self.count
-        if self.delta > self.budget.delta - self.slack:
+        if self.delta > self.budget.delta:
             return True
-        high = self.budget.bounds()[1]
-        if self.rule == "advanced":
-            least = self.squares[0]
-            return high < least / 2 or 2 * least * logarithm(1 / self.slack)[0] > (high - least / 2) ** 2
         if self.budget.ratio is not None and self.epsilon == 0:
             return self.ratio > self.budget.ratio
-        return self.spent()[0] > high
+        return self.spent()[0] > self.budget.bounds()[1]
 
     def surely_within(self) -> bool:
         """Whether this is within the budget by more than rounding up may cost: what must be answered."""
-        if self.rule == "plan":
-            return self.answers <= self.count
         loss = 1 + LOSS
-        if not (self.delta * loss if self.long else self.delta) <= self.budget.delta - self.slack:
+        if not (self.delta * loss if self.long else self.delta) <= self.budget.delta:
             return False
         low = self.budget.bounds()[0]
-        if self.rule == "advanced":
-            most = self.squares[1] * loss
-            room = low - most / 2
-            return room >= 0 and 2 * most * logarithm(1 / self.slack)[1] * loss <= room**2
         if not self.long and self.budget.epsilon is not None and self.ratio == 1:
             return self.epsilon <= self.budget.epsilon
         if not self.long and self.budget.ratio is not None and self.epsilon == 0:
@@ -156,14 +138,14 @@ def audit(entries: Iterable[Mapping[str, Any]]) -> dict[str, Account]:
         name = entry["dataset"]
         if entry["kind"] == "register":
             assert name not in accounts
-            budget = Definition.read(entry["budget"])
-            accounts[name] = Account(budget, entry["rule"], _fraction(entry.get("slack", "0")), entry.get("count", 0))
+            assert entry["account"] == "sum"
+            accounts[name] = Account(Definition.read(entry["budget"]))
         elif entry["kind"] == "charge":
             each, asker = Definition.read(entry["notion"]), entry.get("by")
             accounts[name] = account = accounts[name].plus(each, entry["answers"])
             beyond = account.closed or account.above() or (asker is None and bool(allowances.get(name)))
             if asker is not None:
-                own = account.askers.get(asker, Account(UNLIMITED, "sum")).plus(each, entry["answers"])
+                own = account.askers.get(asker, Account(UNLIMITED)).plus(each, entry["answers"])
                 account.askers[asker] = own
                 beyond = beyond or _against(own, allowances.get(name, {}), asker).above()
             if beyond:

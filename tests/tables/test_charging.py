@@ -100,17 +100,6 @@ def test_groups_cost_what_one_person_can_change(ledger: Ledger) -> None:
         prepare(TABLE, "count(*) > 1", EACH, neighbours="replace").charge(ledger, "t")
 
 
-def test_a_plan_of_balanced_answers_admits_no_selection(tmp_path: Path) -> None:
-    with open_ledger(tmp_path / "p.ledger") as opened:
-        opened.register(
-            "t", ApproxDP(20, "1e-3"), unit="row", neighbours="add-remove", version="1", rule="plan", answers_at=EACH,
-            boundaries=("balanced",),
-        )  # fmt: skip
-        assert prepare(TABLE, "count(*) > 10", EACH).charge(opened, "t")
-        with pytest.raises(DuotoneError, match=r"balanced\+selection|or more private ones"):
-            prepare(TABLE, "select town, count(*) > 1 from t group by town", ApproxDP(2, "2e-6")).charge(opened, "t")
-
-
 @pytest.mark.slow
 def test_the_command_charges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, place = tmp_path / "t.csv", str(tmp_path / "l.ledger")
@@ -222,24 +211,6 @@ def test_a_unit_is_asked_for_where_the_dataset_has_one_or_people_are_counted(tmp
             asked.charge(ledger, "t")
     assert asked.notes == ("each row is a person: where one can have several, name the column that tells persons apart (unit)",)
     assert prepare(TABLE, "count(distinct who) > 10", ApproxDP(1), unit="who").notes == ()
-
-
-def test_the_rule_advanced_says_what_it_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    place = str(tmp_path / "l.ledger")
-    register = ["ledger", "register", place, "t", "--epsilon", "1", "--delta", "1e-6", "--version", "1", "--rule", "advanced"]
-    with pytest.raises(SystemExit):
-        main([*register, "--json"])
-    printed = capsys.readouterr()
-    assert json.loads(printed.out)
-    assert (
-        "note: the rule advanced is for many small answers: of answers at epsilon 0.1 it admits 3, and the rule sum 10"
-        in printed.err
-    )
-    with (
-        open_ledger(place) as ledger,
-        pytest.raises(OverBudget, match=r"with which the rule advanced counts epsilon 1\.097, delta"),
-    ):
-        prepare(TABLE, "count(*) > 10", ApproxDP("0.2", "1e-7")).charge(ledger, "t")
 
 
 def several(folder: Path) -> None:

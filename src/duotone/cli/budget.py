@@ -13,8 +13,8 @@ from duotone.cli.terminal import budget as budget_of
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
+    from duotone.ledger.accounts import AccountName
     from duotone.ledger.capacity import Capacity
-    from duotone.ledger.privacy_filters import RuleName
     from duotone.privacy.approx_dp import ApproxDP
 
 
@@ -52,8 +52,6 @@ def budget(
         return
     _print_errors(sizes)
     _print_counts(sizes)
-    for note in dict.fromkeys(one.unplanned for one in sizes if one.unplanned is not None):
-        print(note)
 
 
 def _document(one: Capacity) -> dict[str, Any]:
@@ -84,13 +82,12 @@ def _print_errors(sizes: list[Capacity]) -> None:
 
 
 def _print_counts(sizes: list[Capacity]) -> None:
-    rows = [(_short(one.each), *(_count(one, rule) for rule in one.answers)) for one in sizes]
-    print_table(("each answer", *(f"answers by the rule {rule}" for rule in sizes[0].answers)), rows)
+    rows = [(_short(one.each), *(_count(one, account) for account in one.answers)) for one in sizes]
+    print_table(("each answer", *(f"answers in the account {account}" for account in sizes[0].answers)), rows)
 
 
-def _count(one: Capacity, rule: RuleName) -> str:
-    count = one.answers[rule]
-    return "–" if count is None else f"{count:,}{' or more' * (rule in one.or_more)}"
+def _count(one: Capacity, account: AccountName) -> str:
+    return f"{one.answers[account]:,}{' or more' * (account in one.or_more)}"
 
 
 def _short(privacy: ApproxDP) -> str:

@@ -52,7 +52,7 @@ def charging(
     for flag, given, key in (("--ledger", ledger, declared.ledger), ("--dataset", dataset, declared.dataset)):
         if given is not None and key is not None and declared.ledger is not None:
             raise DuotoneError(f"the dataset's file says that already: leave {flag} out, or change it there")
-    account = declared.account if dataset is None and not no_ledger else dataset
+    account = declared.in_ledger if dataset is None and not no_ledger else dataset
     if ledger is None and not no_ledger and declared.ledger is not None:
         return Charging(str(declared.ledger), account, again, asker)
     if no_ledger and ledger is not None:

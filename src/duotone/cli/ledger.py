@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.terminal import PRICE, AsJson, Delta, Epsilon, ExpEpsilon, budget, print_table, printable, say, takes
+from duotone.cli.terminal import PRICE, AsJson, Delta, Epsilon, ExpEpsilon, budget, print_table, printable, takes
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -40,9 +40,7 @@ def register(
     delta: Delta = "0",
     unit: Annotated[str, typer.Option(metavar="COL", help="What is protected: the column that names people, or row.")] = "row",
     neighbours: Annotated[str, typer.Option(metavar="add-remove|replace", help="How neighbours differ.")] = "add-remove",
-    rule: Annotated[str | None, typer.Option(metavar="sum|advanced|plan", help="How answers add up.")] = None,
-    answers_at: Annotated[str | None, typer.Option(metavar="E[,D]", help="A plan: every answer at this ε, δ or less.")] = None,
-    boundary: Annotated[list[str] | None, typer.Option(metavar="B", help="A plan of these boundaries only.")] = None,
+    account: Annotated[str, typer.Option(metavar="sum", help="How answers add up.")] = "sum",
     close_calls: Annotated[
         bool, typer.Option("--close-calls", help="Answers are yes, no or too close to call, and only the last is charged.")
     ] = False,
@@ -59,30 +57,24 @@ def register(
     as_json: AsJson = False,
 ) -> None:
     """Give a dataset its budget; or, where it has one, a new version label (then only --version is given)."""
-    from duotone.ledger.capacity import fewer_by_advanced
     from duotone.model.notice import budget_notes
 
     calls = _calls(close_calls, question_epsilon, wrong, definite)
-    chosen: Any = rule or ("plan" if answers_at is not None else "sum")
-    parameters: dict[str, Any] = {"unit": unit, "neighbours": neighbours, "version": version, "rule": chosen, "by": by}
-    parameters |= {"answers_at": None if answers_at is None else _definition(answers_at), "boundaries": tuple(boundary or ())}
+    parameters: dict[str, Any] = {"unit": unit, "neighbours": neighbours, "version": version, "account": account, "by": by}
     parameters |= calls
     with _open(place) as ledger:
         if (epsilon, exp_epsilon) == (None, None):
-            if calls or (delta, unit, neighbours, rule, answers_at, boundary) != ("0", "row", "add-remove", None, None, None):
+            if calls or (delta, unit, neighbours, account) != ("0", "row", "add-remove", "sum"):
                 raise DuotoneError("give --epsilon or --exp-epsilon to register; a new version takes --version alone")
             ledger.relabel(dataset, version, by=by)
         else:
-            total = budget(epsilon, exp_epsilon, delta)
-            ledger.register(dataset, total, **parameters)
-            if chosen == "advanced" and (note := fewer_by_advanced(total)) is not None:
-                say(note, line="note: ")
-        account = ledger.statement(dataset)
-    _print_account(account, as_json)
-    called = account.registered.close_calls
+            ledger.register(dataset, budget(epsilon, exp_epsilon, delta), **parameters)
+        stands = ledger.statement(dataset)
+    _print_statement(stands, as_json)
+    called = stands.registered.close_calls
     if called is not None and not as_json:
         print_registered(called)
-    for warned in () if as_json else budget_notes(account.registered.budget if called is None else called.budget):
+    for warned in () if as_json else budget_notes(stands.registered.budget if called is None else called.budget):
         print(warned)
 
 
@@ -113,7 +105,7 @@ def allow(
     """Give an asker an allowance of the budget, for all that they ask and have asked. Every charge must then say who asks."""
     with _open(place) as ledger:
         ledger.allow(dataset, asker, total, by=by)
-        _print_account(ledger.statement(dataset), as_json)
+        _print_statement(ledger.statement(dataset), as_json)
 
 
 @ledgers.command()
@@ -123,7 +115,7 @@ def close(
     """Close a dataset for ever: nothing more is charged to it. What it has answered stays free."""
     with _open(place) as ledger:
         ledger.close_dataset(dataset, by=by)
-        _print_account(ledger.statement(dataset), as_json)
+        _print_statement(ledger.statement(dataset), as_json)
 
 
 @ledgers.command()
@@ -131,13 +123,13 @@ def show(place: Place, dataset: Dataset = None, as_json: AsJson = False) -> None
     """What was asked when, by whom, at what cost, and what is left."""
     with _open(place) as ledger:
         names = [dataset] if dataset is not None else ledger.datasets()
-        accounts = [ledger.statement(name) for name in names]
+        statements = [ledger.statement(name) for name in names]
     if as_json:
-        print(json.dumps({"ledger": ledger.place, "datasets": {a.registered.dataset: written(a) for a in accounts}}))
+        print(json.dumps({"ledger": ledger.place, "datasets": {a.registered.dataset: written(a) for a in statements}}))
         return
-    for account in accounts:
-        _print_charges(account)
-        _print_account(account, False)
+    for stands in statements:
+        _print_charges(stands)
+        _print_statement(stands, False)
 
 
 @ledgers.command()
@@ -153,8 +145,8 @@ def plot(
         names = ledger.datasets()
         if dataset is None and len(names) != 1:
             raise DuotoneError(f"this ledger has {len(names)} datasets: name one with --dataset")
-        account = ledger.statement(dataset or names[0])
-    path = plotting.save(plotting.spending(account), picture)
+        stands = ledger.statement(dataset or names[0])
+    path = plotting.save(plotting.spending(stands), picture)
     print(f"wrote {printable(path)}", file=sys.stderr)
 
 
@@ -234,11 +226,11 @@ def accept_standbys(
     print("accepted; the ledger says so", file=sys.stderr)
 
 
-def written(account: Statement) -> dict[str, Any]:
+def written(stands: Statement) -> dict[str, Any]:
     """A statement as JSON."""
     from duotone.privacy.text import definition_text
 
-    registered, (epsilon, delta) = account.registered, account.spent
+    registered, (epsilon, delta) = stands.registered, stands.spent
     charges = [
         {
             "entry": c.seq,
@@ -251,29 +243,29 @@ def written(account: Statement) -> dict[str, Any]:
             **({} if c.calls is None else {"close_calls": c.calls}),
             **(c.document() if c.answered else {"wasted": True}),
         }
-        for c in account.charges
+        for c in stands.charges
     ]
     return {
         "budget": definition_text(registered.budget),
         "unit": registered.unit,
         "neighbours": registered.neighbours,
-        "version": account.state.version,
-        **registered.privacy_filter.written(),
+        "version": stands.state.version,
+        **registered.account.written(),
         "spent": {"epsilon": epsilon, "delta": delta},
-        "left": account.left.document(),
-        **_calls_document(account),
-        "unanswered": account.state.unanswered,
-        **({"closed": True} if account.state.closed else {}),
-        **({"allowances": {name: _allowance(share) for name, share in account.shares.items()}} if account.shares else {}),
+        "left": stands.left.document(),
+        **_calls_document(stands),
+        "unanswered": stands.state.unanswered,
+        **({"closed": True} if stands.state.closed else {}),
+        **({"allowances": {name: _allowance(share) for name, share in stands.shares.items()}} if stands.shares else {}),
         "charges": charges,
     }
 
 
-def _calls_document(account: Statement) -> dict[str, Any]:
-    calls, called = account.state.calls, account.registered.close_calls
+def _calls_document(stands: Statement) -> dict[str, Any]:
+    calls, called = stands.state.calls, stands.registered.close_calls
     if calls is None or called is None:
         return {}
-    counted = {"used": calls.used, "reserved": calls.reserved, "left": account.left.close_calls}
+    counted = {"used": calls.used, "reserved": calls.reserved, "left": stands.left.close_calls}
     return {"close_calls": {**called.written(), **counted}}
 
 
@@ -289,14 +281,14 @@ def _allowance(share: Share) -> dict[str, Any]:
     }
 
 
-def _print_charges(account: Statement) -> None:
+def _print_charges(stands: Statement) -> None:
     from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
 
     head = ("entry", "when (UTC)", "who", "question", "cost", "answer")
-    table = Table(*(Column(Text(name)) for name in head), title=Text(printable(account.registered.dataset)))
-    for c in account.charges:
+    table = Table(*(Column(Text(name)) for name in head), title=Text(printable(stands.registered.dataset)))
+    for c in stands.charges:
         each = f"ε {c.privacy.epsilon:.4g}, δ {float(c.privacy.delta):.3g}"
         cost = each if c.answers == 1 else f"{c.answers} × ({each})"
         if c.calls is not None:
@@ -305,7 +297,7 @@ def _print_charges(account: Statement) -> None:
         asked = f"{c.question} (again)" if c.again else c.question
         row = (str(c.seq), f"{c.at:%Y-%m-%d %H:%M:%S}", printable(c.by or ""), printable(asked), cost, answer)
         table.add_row(*map(Text, row))
-    if account.charges:
+    if stands.charges:
         Console(width=None if sys.stdout.isatty() else 110).print(table)
 
 
@@ -325,30 +317,29 @@ def _answer(charge: ChargeRecord) -> str:
     return f"{json.dumps(charge.answer):.60}"
 
 
-def _print_account(account: Statement, as_json: bool) -> None:
-    registered, (epsilon, delta) = account.registered, account.spent
+def _print_statement(stands: Statement, as_json: bool) -> None:
+    registered, (epsilon, delta) = stands.registered, stands.spent
     if as_json:
-        print(json.dumps({registered.dataset: written(account)}))
+        print(json.dumps({registered.dataset: written(stands)}))
         return
     about = f"unit {printable(registered.unit)}, {registered.neighbours}"
-    named = printable(f"{registered.dataset}, version {account.state.version}")
-    calls, called = account.state.calls, registered.close_calls
+    named = printable(f"{registered.dataset}, version {stands.state.version}")
+    calls, called = stands.state.calls, registered.close_calls
     if calls is None or called is None:
-        rule = registered.privacy_filter.name
-        print(f"{named}: {registered.budget}, {about}, rule {rule}")
-        charges = "charge" if account.state.charges == 1 else "charges"
-        print(f"spent: epsilon {epsilon:.6g}, delta {delta:.6g}, in {account.state.charges} {charges}; left: {account.left}")
+        print(f"{named}: {registered.budget}, {about}, account {registered.account.name}")
+        charges = "charge" if stands.state.charges == 1 else "charges"
+        print(f"spent: epsilon {epsilon:.6g}, delta {delta:.6g}, in {stands.state.charges} {charges}; left: {stands.left}")
     else:
         question = f"each question at epsilon {called.question.privacy.epsilon:g}, wrong with {float(called.question.wrong):g}"
         print(f"{named}: asked with close calls under {called.budget}, {question}, {about}")
         waiting = f", {calls.reserved} reserved or wasted" if calls.reserved else ""
-        counted = f"close calls: {calls.used} of {called.count}{waiting}; clear answers, free: {account.clear}"
-        print(f"{counted}; left: {account.left}")
-    if account.state.unanswered:
-        print(f"{account.state.unanswered} charged without an answer: wasted by a crash, or still under way")
-    for name, share in account.shares.items():
-        print(_share_text(name, share, account.state.closed))
-    if account.state.closed:
+        counted = f"close calls: {calls.used} of {called.count}{waiting}; clear answers, free: {stands.clear}"
+        print(f"{counted}; left: {stands.left}")
+    if stands.state.unanswered:
+        print(f"{stands.state.unanswered} charged without an answer: wasted by a crash, or still under way")
+    for name, share in stands.shares.items():
+        print(_share_text(name, share, stands.state.closed))
+    if stands.state.closed:
         print("closed: nothing more is charged")
 
 

@@ -11,9 +11,9 @@ from duotone.desk.records import Records
 from duotone.desk.same_table import asked_as, remember
 from duotone.desk.tables import OpenTable, check_tables
 from duotone.errors import DuotoneError, LedgerError, OfficeError
-from duotone.ledger.account import Registered
 from duotone.ledger.allowances import EVERYBODY
 from duotone.ledger.ledger import Ledger, open_ledger
+from duotone.ledger.registration import Registered
 from duotone.ledger.request import Standing
 from duotone.model.accuracy import written_budget
 from duotone.model.checks import Mistakes
@@ -37,7 +37,7 @@ def register_all(office: Office, tables: dict[str, OpenTable], ledger: Ledger, r
         for other in (asked_as(keys, records) or remember(name, keys, records)) - {name}:
             raise DuotoneError(f"the table of {name} was asked about as {other}: one table has one budget, keep its name")
         remember(name, keys, records)
-        account = dataset.account
+        account = dataset.in_ledger
         if account not in known:
             register(ledger, dataset)
         stands = held_against(ledger, name, dataset)
@@ -48,7 +48,7 @@ def register_all(office: Office, tables: dict[str, OpenTable], ledger: Ledger, r
 
 def held_against(ledger: Ledger, name: str, dataset: Listed) -> Standing:
     """How a dataset that the ledger knows stands there; refused where the office declares it otherwise."""
-    stands = ledger.stands(dataset.account)
+    stands = ledger.stands(dataset.in_ledger)
     if stands.registered.written() != dataset.registration.written():
         raise DuotoneError(
             f"{name} is registered in the ledger differently from the office file (it has {_brief(stands.registered)}; "
@@ -71,9 +71,9 @@ def _relabel(ledger: Ledger, account: str, version: str) -> None:
 def register(ledger: Ledger, dataset: Listed) -> None:
     """Give a dataset its budget in a ledger."""
     try:
-        ledger.register(dataset.account, dataset.budget, **dataset.registered_with, version=dataset.version, by="the office")
+        ledger.register(dataset.in_ledger, dataset.budget, **dataset.registered_with, version=dataset.version, by="the office")
     except LedgerError:
-        if dataset.account not in ledger.datasets():  # else another process of this office was a moment faster
+        if dataset.in_ledger not in ledger.datasets():  # else another process of this office was a moment faster
             raise
 
 
@@ -92,7 +92,7 @@ def _brief(registered: Registered) -> str:
     called, budget = registered.close_calls, written_budget(registered.budget)
     if called is not None:
         budget = f"{written_budget(called.budget)} for close calls, {budget} for definite answers"
-    return f"{budget}, unit {registered.unit}, {registered.neighbours}, rule {registered.privacy_filter.name}"
+    return f"{budget}, unit {registered.unit}, {registered.neighbours}, account {registered.account.name}"
 
 
 def check_office(office: Office) -> list[str]:
@@ -137,7 +137,7 @@ def _check_ledger(office: Office, mistakes: Mistakes) -> list[str]:
             mistakes.add(("ledger",), f"is refused: {error}")
             return []
         for name, dataset in office.datasets.items():
-            if dataset.account in known:
+            if dataset.in_ledger in known:
                 with mistakes.at("datasets", name):
                     held_against(ledger, name, dataset)
     return []

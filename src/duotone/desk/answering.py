@@ -95,14 +95,14 @@ class Answering:
             if terms.request is None and self.approvals.needed(caller, table):
                 request = self.approvals.plan(caller, table, terms, question)
                 return terms, question, {name: request[name] for name in ("request", "state", "needs", "waits_for")}
-            reply = question.recorded(self.ledger, table.account(), again=terms.again, asker=caller.name)
+            reply = question.recorded(self.ledger, table.in_ledger(), again=terms.again, asker=caller.name)
             if reply is None:
                 return terms, question, None
             if terms.request is not None:
                 self.approvals.take(terms.request)
         except LedgerError as error:
             raise refusal(error) from None
-        document = answer_document(question, reply, terms, table.account())
+        document = answer_document(question, reply, terms, table.in_ledger())
         self._keep_words(table, document, terms)
         return terms, question, document
 
@@ -138,8 +138,8 @@ class Answering:
                     leaving.hold()
 
                 leaving.require_awaited()
-                reply = asked.charge(self.ledger, table.account(), again=terms.again, asker=caller.name, hold=hold)
-                return answer_document(asked, reply, terms, table.account())
+                reply = asked.charge(self.ledger, table.in_ledger(), again=terms.again, asker=caller.name, hold=hold)
+                return answer_document(asked, reply, terms, table.in_ledger())
         except LedgerError:
             raise
         except DuotoneError as error:
@@ -151,7 +151,7 @@ class Answering:
     def _keep_words(self, table: OpenTable, document: Document, terms: Terms) -> None:
         """How the answer was asked for; if that fails, the answer is there all the same."""
         try:
-            self.records.keep_words(table.account(), int(document["charge"]), kept(terms))
+            self.records.keep_words(table.in_ledger(), int(document["charge"]), kept(terms))
         except SQLAlchemyError as error:
             LOG.error("the words of a question were not kept", extra={"dataset": table.name, "error": type(error).__name__})
 
@@ -166,8 +166,8 @@ class Answering:
                     _of_made_up(table, source, terms, question) as asked,
                 ):
                     accounts.register(ledger, table.dataset)
-                    reply = asked.charge(ledger, table.account())
-                    return {**answer_document(asked, reply, terms, table.account()), **MADE_UP, "private": False}
+                    reply = asked.charge(ledger, table.in_ledger())
+                    return {**answer_document(asked, reply, terms, table.in_ledger()), **MADE_UP, "private": False}
             except OverBudget as error:
                 raise over_budget(error) from None
             except UnopenedTable as error:

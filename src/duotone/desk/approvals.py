@@ -66,10 +66,10 @@ class Approvals:
 
     def _require_fit(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> None:
         """Refuse what is more than is left: nobody should be asked to approve what cannot be asked."""
-        (quote,) = quote_all([question], self.ledger, table.account(), again=terms.again, asker=caller.name)
+        (quote,) = quote_all([question], self.ledger, table.in_ledger(), again=terms.again, asker=caller.name)
         if not quote.fits:
             lefts = quote.left, caller.name if quote.allowance is not None else None, quote.allowance
-            raise OverBudget(Shortfall(table.account(), quote.cost, *lefts, beyond=quote.beyond))
+            raise OverBudget(Shortfall(table.in_ledger(), quote.cost, *lefts, beyond=quote.beyond))
 
     def approved(self, caller: Caller, table: OpenTable, number: int) -> Terms:
         """The terms of a request that may be asked now."""
@@ -89,7 +89,7 @@ class Approvals:
 
     def _data(self, table: OpenTable) -> str:
         """What a request is about: the account, and the version of its data."""
-        return f"{table.account()} {self.ledger.stands(table.account()).state.version}"
+        return f"{table.in_ledger()} {self.ledger.stands(table.in_ledger()).state.version}"
 
     def take(self, number: int) -> None:
         """Use an approved request up, before it is asked."""

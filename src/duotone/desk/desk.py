@@ -199,7 +199,7 @@ class Desk:
         return self._previewed(caller, table, terms, self.answering.question(table, terms))
 
     def _previewed(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> Document:
-        document = documents.preview_document(question, self.ledger, table.account(), terms, caller.name)
+        document = documents.preview_document(question, self.ledger, table.in_ledger(), terms, caller.name)
         more = documents.how_many_more(table, self.ledger, caller, question.cost)
         document["ledger"]["how_many_more"] = more
         return {**document, "seconds": self._seconds(table, question)}
@@ -223,13 +223,13 @@ class Desk:
     @operation
     def certificate(self, _: Caller, table: OpenTable, charge: int) -> Document:
         """What proves that the answer of a charge is private and as accurate as can be."""
-        words = self.records.words_of(table.account(), charge)
+        words = self.records.words_of(table.in_ledger(), charge)
         if words is None:
             raise Refused("unknown", f"{table.name} has no answer of charge {charge} that was asked here")
         question = self.answering.question(table, Terms.read(words))
         basis = {"basis": question.facts.basis}
         if not isinstance(question.terms, DefiniteTerms):
-            called = self.ledger.close_calls(table.account())
+            called = self.ledger.close_calls(table.in_ledger())
             if called is None:
                 raise Refused("unavailable", NO_LEDGER)
             return {**called.certificate(), **basis}
@@ -248,7 +248,7 @@ class Desk:
     @operation
     def relabel(self, caller: Caller, table: OpenTable, version: str) -> Document:
         """Say that the data has changed. Every question is then a new one; the budget is what it was."""
-        self.ledger.relabel(table.account(), version, by=caller.name)
+        self.ledger.relabel(table.in_ledger(), version, by=caller.name)
         audit("data was relabelled", by=caller.name, dataset=table.name, label=version)
         table.reopen()
         table.learn()

@@ -111,7 +111,7 @@ def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: flo
     """What may be known of a dataset: nothing of it is from rows."""
     dataset, declared = table.dataset, table.dataset.declared
     bounds, lists = declared.bounds, table.lists
-    stands = ledger.stands(table.account(), by=caller.name)
+    stands = ledger.stands(table.in_ledger(), by=caller.name)
     called, calls = stands.registered.close_calls, stands.state.calls
     columns = {
         column: {
@@ -136,7 +136,7 @@ def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: flo
         "engine": table.engine,
         "size": f"up to {dataset.rows:,} rows",
         "version": stands.state.version,
-        "rule": dataset.rule,
+        "account": dataset.account,
         "budget": _budget(dataset.budget),
         "left": stands.left.document(),
         "allowance": stands.allowance and stands.allowance.document(),
@@ -170,7 +170,7 @@ def lifetime(name: str, ledger: Ledger) -> dict[str, Any]:
 def _losses(stands: Standing) -> list[tuple[float, float]]:
     """What definite answers spent; and, from the first question on, the budget of close calls as a whole."""
     registered, state = stands.registered, stands.state
-    spent, called = [registered.privacy_filter.spent(state.spent)], registered.close_calls
+    spent, called = [registered.account.spent(state.spent)], registered.close_calls
     if called is not None and state.charges:
         spent.append((called.budget.epsilon, float(called.budget.delta)))
     return spent
@@ -179,7 +179,7 @@ def _losses(stands: Standing) -> list[tuple[float, float]]:
 def how_many_more(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost) -> int | None:
     """About how many such questions could still be asked; None where the budget does not cover such ones."""
     try:
-        return ledger.stands(table.account(), by=caller.name).repeats(cost)
+        return ledger.stands(table.in_ledger(), by=caller.name).repeats(cost)
     except DuotoneError:
         return None
 
@@ -187,8 +187,8 @@ def how_many_more(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost) 
 def history_document(table: OpenTable, ledger: Ledger, records: Records, caller: Caller) -> dict[str, Any]:
     """What was asked, by whom, at what price: the latest charges, the last first. Answers are shown to who asked, and to the
     owner."""
-    latest, stands = ledger.latest(table.account(), LATEST), ledger.stands(table.account())
-    words = records.words(table.account(), latest[-1].seq if latest else 0)
+    latest, stands = ledger.latest(table.in_ledger(), LATEST), ledger.stands(table.in_ledger())
+    words = records.words(table.in_ledger(), latest[-1].seq if latest else 0)
     return {
         "charges": [_charge(charge, words.get(charge.seq), caller) for charge in latest],
         "many": stands.state.charges,
@@ -229,16 +229,16 @@ def _price(charge: ChargeRecord, sees: bool) -> dict[str, Any]:
 
 def budget_document(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost | None) -> dict[str, Any]:
     """How the budget stands: what is spent, what a question costs, what remains."""
-    account = ledger.stands(table.account(), by=caller.name)
+    account = ledger.stands(table.in_ledger(), by=caller.name)
     called, calls = account.registered.close_calls, account.state.calls
-    spent = dict(zip(("epsilon", "delta"), account.registered.privacy_filter.spent(account.state.spent), strict=True))
+    spent = dict(zip(("epsilon", "delta"), account.registered.account.spent(account.state.spent), strict=True))
     return {
         "spent": None if called is not None and table.dataset.close_calls and not table.dataset.close_calls.definite else spent,
         "budget": _budget(account.registered.budget if called is None else table.dataset.budget),
         "left": account.left.document(),
         "this": None if cost is None else as_json(cost.numbers()),
         "how_many_more": None if cost is None else how_many_more(table, ledger, caller, cost),
-        "free_answers": ledger.clear_answers(table.account()),
+        "free_answers": ledger.clear_answers(table.in_ledger()),
         "wasted": account.state.unanswered,
         "close_calls": None
         if called is None or calls is None

@@ -17,8 +17,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from duotone.desk.callers import Person, Role, encrypted
 from duotone.errors import DuotoneError
-from duotone.ledger.account import Registered, registration
-from duotone.ledger.privacy_filters import RuleName
+from duotone.ledger.accounts import AccountName
+from duotone.ledger.registration import Registered, registration
 from duotone.line.three_way import ThreeWay
 from duotone.model.checks import COHORT
 from duotone.model.dataset import Dataset
@@ -107,8 +107,8 @@ class Listed(_Written):
 
     declared: Dataset
     about: str = ""
-    rule: RuleName = "sum"
-    answers_at: Privacy | None = None
+    account: AccountName = "sum"
+    """How its answers add up."""
     close_calls: AskedSo | None = None
     allowance: Privacy | None = None
     """Of each analyst who has none of their own."""
@@ -133,24 +133,23 @@ class Listed(_Written):
         return str(self.declared.version)
 
     @property
-    def account(self) -> str:
-        """What a ledger calls it: with new people it is another account."""
-        return str(self.declared.account)
+    def in_ledger(self) -> str:
+        """What a ledger calls it: with new people it is another name."""
+        return str(self.declared.in_ledger)
 
     @property
     def registration(self) -> Registered:
         """As a ledger would register it."""
-        return registration(self.account, self.budget, **self.registered_with, boundaries=())
+        return registration(self.in_ledger, self.budget, **self.registered_with)
 
     @property
     def registered_with(self) -> dict[str, Any]:
         """What a ledger is given besides the name, version and budget of a dataset."""
-        called, answers = self.close_calls, self.answers_at
+        called = self.close_calls
         return {
             "unit": self.declared.unit or "row",
             "neighbours": self.declared.neighbours,
-            "rule": self.rule,
-            "answers_at": None if answers is None else answers.definition,
+            "account": self.account,
             "close_calls": None if called is None else called.question,
             "definite": None if called is None or called.definite is None else called.definite.definition,
         }

@@ -207,7 +207,7 @@ def _check_allowance(dataset: Listed, allowance: Privacy) -> None:
     if dataset.close_calls is not None:
         raise DuotoneError("close calls are counted for all who ask together: leave it out")
     own, most = allowance.definition, dataset.budget
-    if dataset.rule == "sum" and (own.exp_epsilon > most.exp_epsilon or own.delta > most.delta):
+    if dataset.account == "sum" and (own.exp_epsilon > most.exp_epsilon or own.delta > most.delta):
         raise DuotoneError(f"it is more than the whole budget, {written_budget(most)}")
 
 

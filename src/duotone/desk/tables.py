@@ -237,9 +237,9 @@ class OpenTable:
             raise DuotoneError("the price follows from the error: name no epsilon, exp_epsilon and costs")
         return WantedError(str(terms.error.wrong), terms.error.people, terms.delta_exact)
 
-    def account(self) -> str:
+    def in_ledger(self) -> str:
         """What the ledger calls it."""
-        return self.dataset.account
+        return self.dataset.in_ledger
 
     def made_up_rows(self) -> Any:
         """Rows about nobody, with its columns."""

@@ -48,7 +48,7 @@ class Readiness:
 
     def _ledger(self) -> bool:
         try:
-            return {table.account() for table in self._desk.tables.values()} <= set(self._desk.ledger.datasets())
+            return {table.in_ledger() for table in self._desk.tables.values()} <= set(self._desk.ledger.datasets())
         except DuotoneError as error:
             LOG.error("not ready: the ledger cannot be used", extra={"error": str(error)})
             return False

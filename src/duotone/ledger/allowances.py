@@ -1,4 +1,4 @@
-"""Allowances: how much of a dataset's budget one asker may spend, by plain sums whatever the dataset's rule.
+"""Allowances: how much of a dataset's budget one asker may spend, by plain sums.
 
 What an asker has spent is carried by the last entry filed under them, so that a charge looks up two entries in a ledger of any
 length; `Askers` adds it up anew from the charges themselves, to begin with and to verify.
@@ -13,8 +13,8 @@ from hashlib import sha256
 from typing import Any
 
 from duotone.errors import LedgerError
+from duotone.ledger.accounts import SumAccount
 from duotone.ledger.entries import Body, State, canonical, damaged, decoded, intact
-from duotone.ledger.privacy_filters import BasicComposition
 from duotone.ledger.stores import Entries, Row
 from duotone.ledger.sums import Spent
 from duotone.model.cost import Charge, Left
@@ -41,17 +41,17 @@ class Share:
     @property
     def fits(self) -> bool:
         """Whether the spending is within the allowance, in exact arithmetic."""
-        return self.budget is None or BasicComposition(self.budget).fits(self.spent)
+        return self.budget is None or SumAccount(self.budget).fits(self.spent)
 
     @property
     def left(self) -> Left | None:
         """What may still be spent of the allowance; None without one."""
-        return None if self.budget is None else BasicComposition(self.budget).left(self.spent)
+        return None if self.budget is None else SumAccount(self.budget).left(self.spent)
 
     @property
     def totals(self) -> tuple[float, float]:
         """The (ε, δ) spent so far, as numbers to read."""
-        return BasicComposition(self.budget or ApproxDP(0)).spent(self.spent)
+        return SumAccount(self.budget or ApproxDP(0)).spent(self.spent)
 
     def written(self, dataset: str, asker: str) -> dict[str, Any]:
         """The fields of a charge that this is the state after."""

@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.errors import DuotoneError, LedgerError, MissingExtra
+from duotone.ledger.accounts import write
 from duotone.ledger.entries import Calls
-from duotone.ledger.privacy_filters import write
 from duotone.line.three_way import ThreeWay, three_way_table
 from duotone.model.cost import CloseCallCharge, Cost, Left
 from duotone.privacy.approx_dp import ApproxDP

@@ -39,7 +39,7 @@ DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, R
 
 Body = Mapping[str, Any]
 _FIELDS: Mapping[str, Mapping[str, type]] = {
-    "register": {"version": str, "budget": str, "unit": str, "neighbours": str, "rule": str, "after": dict},
+    "register": {"version": str, "budget": str, "unit": str, "neighbours": str, "account": str, "after": dict},
     "version": {"version": str, "after": dict},
     "charge": {
         "version": str, "question": str, "notion": str, "boundary": str, "answers": int, "key": str, "again": object,

@@ -19,10 +19,10 @@ from weakref import WeakValueDictionary
 
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger import kept_head
-from duotone.ledger.account import latest_time, load
+from duotone.ledger.accounts import beyond
 from duotone.ledger.entries import LEDGER, VERSION, Body, State, answer_text, damage_as_error, decoded, intact, row_of
 from duotone.ledger.owner import Owned
-from duotone.ledger.privacy_filters import beyond
+from duotone.ledger.registration import latest_time, load
 from duotone.ledger.request import Forms, Request, Standing, standing
 from duotone.ledger.statement import ClearAnswers
 from duotone.ledger.stores import SKEW, Entries, Store, open_store

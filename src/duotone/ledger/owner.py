@@ -11,17 +11,16 @@ from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger import kept_head
-from duotone.ledger.account import Registered, latest_time, load, names, registration
+from duotone.ledger.accounts import AccountName, write
 from duotone.ledger.allowances import EVERYBODY, Share, askers_so_far, filed_under, share_of
 from duotone.ledger.backup import backup
 from duotone.ledger.close_calls import CloseCalls
 from duotone.ledger.entries import LEDGER, VERSION, Body, State, damage_as_error, decoded, label, loaded, signed
-from duotone.ledger.privacy_filters import RuleName, write
+from duotone.ledger.registration import Registered, latest_time, load, names, registration
 from duotone.ledger.statement import ChargeRecord, ClearAnswers, Statement, latest_charges, statement
 from duotone.ledger.stores import SKEW, Entries, Store
 from duotone.ledger.stores.store import Scan
 from duotone.ledger.verify import Verdict, verify
-from duotone.line.mechanism import Boundary
 from duotone.line.three_way import ThreeWay
 from duotone.model.notice import Notice
 from duotone.privacy.approx_dp import ApproxDP
@@ -55,20 +54,18 @@ class Owned(ABC):
         unit: str,
         neighbours: str,
         version: str,
-        rule: RuleName = "sum",
-        answers_at: ApproxDP | None = None,
-        boundaries: tuple[Boundary, ...] = (),
+        account: AccountName = "sum",
         close_calls: ThreeWay | None = None,
         definite: ApproxDP | None = None,
         by: str | None = None,
     ) -> Registered:
         """Give a dataset its total budget, once and for all; makes the ledger where there is none.
 
-        `rule` is how answers add up (see `docs/budgets.md`): "sum", "advanced", or "plan" with `answers_at`, the privacy
-        definition of its answers. With `close_calls`, questions are asked so that only those are charged that are too close to
-        call (docs/theory.md), but for a part that may be set aside for `definite` answers, to which the rule applies.
+        `account` is how answers add up (see `docs/budgets.md`). With `close_calls`, questions are asked so that only those are
+        charged that are too close to call (docs/theory.md), but for a part that may be set aside for `definite` answers, which
+        the account is for.
         """
-        about = unit, neighbours, rule, answers_at, boundaries, close_calls, definite
+        about = unit, neighbours, account, close_calls, definite
         registered = registration(dataset, budget, *about)
         labelled = {"version": label(version, "version"), **signed(by)}
         body = {"kind": "register", "v": VERSION, **registered.written(), **labelled}

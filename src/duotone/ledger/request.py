@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Self
 
 from duotone.errors import DuotoneError, LedgerError, OverBudget
-from duotone.ledger.account import Registered, load
+from duotone.ledger.accounts import beyond, short, write
 from duotone.ledger.allowances import EVERYBODY, Share, share_of
 from duotone.ledger.entries import VERSION, Body, State, canonical, key_of, label, loaded, signed
-from duotone.ledger.privacy_filters import beyond, short, write
+from duotone.ledger.registration import Registered, load
 from duotone.ledger.stores import Entries, Row
 from duotone.ledger.sums import Spent
 from duotone.model.cost import AnsweredBefore, Charge, CloseCallCharge, Cost, Left, Shortfall
@@ -148,7 +148,7 @@ class Standing:
         if isinstance(request.charge, CloseCallCharge):
             calls = self._reserved(request.charge)
         else:
-            self.registered.privacy_filter.accepts(request.charge)
+            self.registered.account.accepts(request.charge)
             share = None if share is None else share.plus(request.charge)
         body = request.body(self.state, share, calls)
         return body, Standing(self.registered, self.state.after(body), share)
@@ -165,27 +165,25 @@ class Standing:
         """How many such charges would fit from here, one after the other; up to a million."""
         if isinstance(charge, CloseCallCharge):
             return (self.left.close_calls or 0) // charge.answers
-        self.registered.privacy_filter.accepts(charge)
-        privacy, rule, answers = charge.privacy, self.registered.privacy_filter, charge.answers
+        self.registered.account.accepts(charge)
+        privacy, account, answers = charge.privacy, self.registered.account, charge.answers
 
         def fit(many: int) -> bool:
             own, more = self.share, many * answers
             spared = own is None or replace(own, spent=own.spent.plus(privacy, more)).fits
-            return rule.fits(self.state.spent.plus(privacy, more)) and spared
+            return account.fits(self.state.spent.plus(privacy, more)) and spared
 
         return bisect_left(range(1, MOST_REPEATS + 1), True, key=lambda many: not fit(many))
 
     def must_fit(self, request: Request, before: Standing) -> None:
         """Refuse a charge after which the dataset would stand so."""
-        rule, cost = self.registered.privacy_filter, request.charge
+        account, cost = self.registered.account, request.charge
         if not self.registered.fits(self.state):
-            counted, aside = None, None
+            aside = None
             if isinstance(cost, Charge) and self.registered.close_calls is not None:
-                aside = None if rule.fits(Spent().plus(cost.privacy, 1)) else self.registered.budget
-            elif isinstance(cost, Charge) and rule.name == "advanced":  # where one answer may count for more than its epsilon
-                counted = rule.spent(self.state.spent)
+                aside = None if account.fits(Spent().plus(cost.privacy, 1)) else self.registered.budget
             parts = beyond(cost, before.left)
-            raise OverBudget(Shortfall(request.dataset, cost, before.left, beyond=parts, counted=counted, set_aside=aside))
+            raise OverBudget(Shortfall(request.dataset, cost, before.left, beyond=parts, set_aside=aside))
         if not self.fits and before.allowance is not None:
             parts = beyond(cost, before.allowance)
             raise OverBudget(Shortfall(request.dataset, cost, before.allowance, request.by, beyond=parts))

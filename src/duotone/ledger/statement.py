@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from duotone.ledger.account import Registered, load
 from duotone.ledger.allowances import Askers, Share, added_up, must_add_up
 from duotone.ledger.entries import Body, State, at, decoded
+from duotone.ledger.registration import Registered, load
 from duotone.ledger.stores import Entries, Store
 from duotone.ledger.stores.store import Scan
 from duotone.ledger.sums import Spent
@@ -96,7 +96,7 @@ class Statement:
     @property
     def spent(self) -> tuple[float, float]:
         """(ε, δ) of everything charged so far, by the dataset's privacy filter."""
-        return self.registered.privacy_filter.spent(self.state.spent)
+        return self.registered.account.spent(self.state.spent)
 
     @property
     def left(self) -> Left:

@@ -1,4 +1,4 @@
-"""Running sums: what a dataset has spent so far, as five numbers that every charge is added to.
+"""Running sums: what a dataset has spent so far, as four numbers that every charge is added to.
 
 Charges are summed, never merged under a key: two definitions that look alike may differ in their last digit.
 """
@@ -30,7 +30,7 @@ _SUM = re.compile(r"(0|[1-9][0-9]{0,3999})(?:/(?:2\^([1-9][0-9]{0,7})|([1-9][0-9
 
 @dataclass(frozen=True)
 class Spent:
-    """What was charged: how many answers, Σε of definitions given by ε, Πe^ε of those given by it, Σδ, and Σε².
+    """What was charged: how many answers, Σε of definitions given by ε, Πe^ε of those given by it, and Σδ.
 
     Guarantee: no sum is ever below the true one. Each is exact while it has at most 4224 bits above and below the
     line of its fraction; beyond, every charge rounds it up by less than one part in 2^511. So its text is bounded,
@@ -38,14 +38,13 @@ class Spent:
 
     >>> third = ApproxDP("1/3", "1e-9")
     >>> Spent().plus(third).plus(third, 2)
-    Spent(answers=3, epsilon=1, exp_epsilon=1, delta=3/1000000000, squares=1/3)
+    Spent(answers=3, epsilon=1, exp_epsilon=1, delta=3/1000000000)
     """
 
     answers: int = 0
     epsilon: Fraction = Fraction(0)
     exp_epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
-    squares: Fraction = Fraction(0)
 
     def __repr__(self) -> str:
         return f"Spent({', '.join(f'{name}={value}' for name, value in self.written().items())})"
@@ -60,30 +59,30 @@ class Spent:
         else:
             epsilon += answers * each
         delta = self.delta + answers * Fraction(privacy.delta)
-        return Spent(self.answers + answers, epsilon, product, delta, self.squares + answers * each**2).bounded()
+        return Spent(self.answers + answers, epsilon, product, delta).bounded()
 
     def bounded(self) -> Spent:
         """These sums, each rounded up to a fraction short enough to write down."""
         epsilon, product = self.epsilon, self.exp_epsilon
         if product > LARGEST:
             epsilon, product = epsilon + log_above(product), Fraction(1)
-        return Spent(self.answers, *map(rounded_up, (epsilon, product, self.delta, self.squares)))
+        return Spent(self.answers, *map(rounded_up, (epsilon, product, self.delta)))
 
     def written(self) -> dict[str, Any]:
         """As an entry carries it: whole numbers and fractions as text."""
-        sums = {"epsilon": self.epsilon, "exp_epsilon": self.exp_epsilon, "delta": self.delta, "squares": self.squares}
+        sums = {"epsilon": self.epsilon, "exp_epsilon": self.exp_epsilon, "delta": self.delta}
         return {"answers": self.answers, **{name: sum_text(value) for name, value in sums.items()}}
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Spent:
         """What `written` wrote; anything else is refused."""
-        names = ("epsilon", "exp_epsilon", "delta", "squares")
+        names = ("epsilon", "exp_epsilon", "delta")
         if not (isinstance(written, dict) and written.keys() == {"answers", *names}):
             raise DuotoneError("these are not the sums of an entry")
-        answers, (epsilon, product, delta, squares) = written["answers"], (read_sum(written[name]) for name in names)
+        answers, (epsilon, product, delta) = written["answers"], (read_sum(written[name]) for name in names)
         if not (type(answers) is int and answers >= 0 and product >= 1):
             raise DuotoneError("these are not the sums of an entry")
-        return cls(answers, epsilon, product, delta, squares)
+        return cls(answers, epsilon, product, delta)
 
 
 def rounded_up(x: Fraction) -> Fraction:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.ledger.account import Registered
+from duotone.ledger.accounts import Account, charge_of, write
 from duotone.ledger.allowances import Askers
 from duotone.ledger.close_calls import proved
 from duotone.ledger.entries import DAMAGE, OF_LEDGER, Body, State, at, decoded, digest, key_of, row_of
-from duotone.ledger.planned_composition import PlannedComposition
-from duotone.ledger.privacy_filters import PrivacyFilter, charge_of, write
+from duotone.ledger.registration import Registered
 from duotone.ledger.stores import Row
 from duotone.model.cost import TOO_CLOSE, CloseCallCharge
 
@@ -69,7 +68,7 @@ def verify(rows: Iterable[Row], head: Callable[[], tuple[int, str]], kept: str |
 
 
 @dataclass
-class _Account:
+class _Dataset:
     """A dataset as its entries have it so far."""
 
     registered: Registered
@@ -85,7 +84,7 @@ class _Account:
 class _Replay:
     """Every entry once more: sums are recomputed from what each charge says, never taken from what entries carry."""
 
-    accounts: dict[str, _Account] = field(default_factory=dict)
+    datasets: dict[str, _Dataset] = field(default_factory=dict)
     latest: datetime | None = None
 
     def problem(self, row: Row) -> str | None:
@@ -113,35 +112,32 @@ class _Replay:
     def _entry(self, row: Row, body: Body) -> str | None:
         """Columns that differ from the entry, and sums that do not add up."""
         if body["kind"] == "register":
-            if row.dataset in self.accounts:
+            if row.dataset in self.datasets:
                 return f"registers {row.dataset} a second time"
             registered = Registered.read(body)
             if registered.close_calls is not None and not proved(registered.close_calls):
                 return "registers more close calls than fit into their budget"
-            rule = registered.privacy_filter
-            if isinstance(rule, PlannedComposition) and not rule.proved:
-                return "registers a plan of more answers than fit into its budget"
-            self.accounts[row.dataset] = _Account(registered)
-        account = self.accounts[row.dataset]
-        if not _belongs(row, body, account):
+            self.datasets[row.dataset] = _Dataset(registered)
+        dataset = self.datasets[row.dataset]
+        if not _belongs(row, body, dataset):
             return "does not make sense where it stands"
-        account.state = account.state.after(body)
-        if account.state != State.of(body):
+        dataset.state = dataset.state.after(body)
+        if dataset.state != State.of(body):
             return "does not add up"
-        account.askers.add(row, body)
-        if (problem := account.askers.problem(row, body)) is not None:
+        dataset.askers.add(row, body)
+        if (problem := dataset.askers.problem(row, body)) is not None:
             return problem
-        rule = account.registered.privacy_filter
-        if body["kind"] == "charge" and not rule.fits(account.state.spent):
+        account = dataset.registered.account
+        if body["kind"] == "charge" and not account.fits(dataset.state.spent):
             return f"goes beyond the budget of {row.dataset}"
         if body["kind"] == "charge" and "calls" in body:
-            return _not_reserved(body, account)
-        return _not_covered(body, rule) if body["kind"] == "charge" else None
+            return _not_reserved(body, dataset)
+        return _not_covered(body, account) if body["kind"] == "charge" else None
 
 
-def _not_reserved(body: Body, account: _Account) -> str | None:
+def _not_reserved(body: Body, dataset: _Dataset) -> str | None:
     """Close calls are reserved of those that there are, for questions that are asked as was registered."""
-    called, calls = account.registered.close_calls, account.state.calls
+    called, calls = dataset.registered.close_calls, dataset.state.calls
     if called is None or calls is None:
         return "reserves close calls of a dataset that has none"
     if calls.taken > called.count:
@@ -162,27 +158,27 @@ def _counted(body: Body, answers: int) -> bool:
     return bool(calls == body["calls"] and ended)
 
 
-def _not_covered(body: Body, privacy_filter: PrivacyFilter) -> str | None:
-    """A plan counts answers, so each must be one that it covers."""
+def _not_covered(body: Body, account: Account) -> str | None:
+    """Each answer is one that the account knows the price of."""
     try:
-        privacy_filter.accepts(charge_of(body["notion"], body["boundary"], body["answers"]))
+        account.accepts(charge_of(body["notion"], body["boundary"], body["answers"]))
     except DuotoneError:
-        return f"is for an answer that a budget with the rule {privacy_filter.name} does not cover"
+        return f"is for an answer that the account {account.name} does not cover"
     return None
 
 
-def _belongs(row: Row, body: Body, account: _Account) -> bool:
+def _belongs(row: Row, body: Body, dataset: _Dataset) -> bool:
     """Whether an entry follows from those before it."""
     match body["kind"]:
         case "register" | "version":
-            known = body["version"] in account.versions
-            account.versions.add(body["version"])
+            known = body["version"] in dataset.versions
+            dataset.versions.add(body["version"])
             return not known
         case "charge":
-            account.open[row.seq] = body["key"], body.get("calls"), body["answers"]
-            key = key_of(row.dataset, body["version"], body, (account.registered.unit, account.registered.neighbours))
-            return bool(body["version"] == account.state.version and body["key"] == key)
+            dataset.open[row.seq] = body["key"], body.get("calls"), body["answers"]
+            key = key_of(row.dataset, body["version"], body, (dataset.registered.unit, dataset.registered.neighbours))
+            return bool(body["version"] == dataset.state.version and body["key"] == key)
         case "answer":
-            key, reserved, answers = account.open.pop(body["charge"], ("", None, 0))
+            key, reserved, answers = dataset.open.pop(body["charge"], ("", None, 0))
             return (key, reserved) == (body["key"], body.get("reserved")) and _counted(body, answers)
     return True

@@ -72,8 +72,8 @@ class Mistakes:
 def unknown(key: str, known: Collection[str]) -> str:
     """A key that nothing has: with the one that is probably meant, or with all.
 
-    >>> unknown("bugdet", ["budget", "rule"]), unknown("colour", ["budget", "rule"])
-    ('is not known: budget is', 'is not known; known are budget, rule')
+    >>> unknown("bugdet", ["budget", "account"]), unknown("colour", ["budget", "account"])
+    ('is not known: budget is', 'is not known; known are budget, account')
     """
     near = close(key, known)
     named = [*known][:MOST_NAMED]

@@ -118,9 +118,9 @@ def boundary_text(boundary: Boundary) -> str:
 class Left:
     """What is left of a budget or an allowance.
 
-    `epsilon` and `delta` are exact or rounded down, and at least 0; a plan has `answers` left instead, `of` so many at `each`.
-    Where close calls are counted, `close_calls` are left, and `reserved` ones are for answers under way, or lost; the rest
-    is then for definite answers, and missing where nothing is set aside for these.
+    `epsilon` and `delta` are exact or rounded down, and at least 0. Where close calls are counted, `close_calls` are left, and
+    `reserved` ones are for answers under way, or lost; the rest is then for definite answers, and missing where nothing is set
+    aside for these.
 
     >>> Left(Fraction(1, 2), Fraction(1, 10**6)), Left(Fraction(1, 3), Fraction(0)).document()
     (<Left: epsilon 0.5, delta 1e-06>, {'epsilon': 0.3333333333333333, 'delta': 0.0})
@@ -128,9 +128,6 @@ class Left:
 
     epsilon: Fraction | None = None
     delta: Fraction | None = None
-    answers: int | None = None
-    of: int | None = None
-    each: ApproxDP | None = None
     close_calls: int | None = None
     reserved: int | None = None
 
@@ -242,8 +239,6 @@ class Shortfall:
     """Which parts of the cost, epsilon or delta, are more than is left."""
     question: tuple[int, int] | None = field(default=None, kw_only=True)
     """Its number among several that are asked in turn, and how many these are."""
-    counted: tuple[float, float] | None = field(default=None, kw_only=True)
-    """The ε and δ of all charges with this one, by a rule that adds otherwise than by sums."""
     set_aside: ApproxDP | None = field(default=None, kw_only=True)
     """What there ever was for definite answers, if even that is less."""
 

@@ -300,8 +300,8 @@ class Dataset:
         return replace(self, source=source, **{key: DEFAULTS[key] for key in OPENING})
 
     @property
-    def account(self) -> str | None:
-        """What a ledger calls it: with new people it is another account."""
+    def in_ledger(self) -> str | None:
+        """What a ledger calls it: with new people it is another name."""
         return self.dataset if None in (self.dataset, self.people) else f"{self.dataset}{COHORT}{self.people}"
 
     @property

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from duotone.ledger.capacity import Capacity
-from duotone.ledger.privacy_filters import BasicComposition
 from duotone.ledger.statement import Statement
 from duotone.plotting.curves import error_by_distance
 from duotone.plotting.figures import BLUE, FAINT, RED, budget_label, framed, new_axes, titled
@@ -32,11 +31,11 @@ unit, and what is written once beside them."""
 
 def capacities(sizes: Sequence[Capacity], *, ax: Axes | None = None) -> Figure:
     """What a budget buys: how often an answer of each size is wrong, by how many people would flip it, and how many answers of
-    that size fit by the rule that admits the most."""
+    that size fit in the account that admits the most."""
     labels = []
     for one in sizes:
-        rule, count = one.best
-        labels.append(f"{count:,} answer{'s' * (count != 1)} (rule {rule}), each at {budget_label(one.each)}")
+        account, count = one.best
+        labels.append(f"{count:,} answer{'s' * (count != 1)} (account {account}), each at {budget_label(one.each)}")
     figure = error_by_distance([one.mechanism for one in sizes], labels=labels, ax=ax)
     drawn = ax or figure.axes[0]
     if len(sizes) > 1:  # whose curves end far from each other
@@ -63,31 +62,28 @@ def audit_bound(audit: Audit, *, ax: Axes | None = None) -> Figure:
     return figure
 
 
-def spending(account: Statement, *, ax: Axes | None = None) -> Figure:
-    """A dataset's ledger: what is spent since it was registered, beside plain sums of ε, up to the budget; wasted charges
+def spending(statement: Statement, *, ax: Axes | None = None) -> Figure:
+    """A dataset's ledger: what is spent since it was registered, up to the budget; wasted charges
     crossed. Of a dataset that is asked with close calls, how many of these there were."""
     figure, ax = new_axes(ax, (7.2, 4.2))
-    if account.registered.close_calls is not None:
-        _time_axis(ax, calls(account, ax))
+    if statement.registered.close_calls is not None:
+        _time_axis(ax, calls(statement, ax))
         framed(ax)
         return figure
-    rule, budget = account.registered.privacy_filter, account.registered.budget
-    shown = account.charges[:: max(1, len(account.charges) // POINTS)]
-    since = [] if account.since is None else [account.since]
+    account, budget = statement.registered.account, statement.registered.budget
+    shown = statement.charges[:: max(1, len(statement.charges) // POINTS)]
+    since = [] if statement.since is None else [statement.since]
     times: list[Any] = [*since, *(charge.at for charge in shown)]
-    spent = [*(0.0 for _ in since), *(rule.spent(charge.spent)[0] for charge in shown)]
-    summed = [*(0.0 for _ in since), *(BasicComposition(budget).spent(charge.spent)[0] for charge in shown)]
+    spent = [*(0.0 for _ in since), *(account.spent(charge.spent)[0] for charge in shown)]
     top = max([budget.epsilon, *spent])
-    ax.step(times, spent, where="post", color=BLUE, lw=1.8, marker="o", ms=3, label=f"spent, by the rule {rule.name}")
-    if rule.name != "sum":
-        ax.step(times, summed, where="post", color=FAINT, lw=1.2, label="ε added up")
+    ax.step(times, spent, where="post", color=BLUE, lw=1.8, marker="o", ms=3, label="spent")
     wasted = [(charge.at, y) for charge, y in zip(shown, spent[len(since) :], strict=True) if not charge.answered]
     if wasted:
         ax.plot(*zip(*wasted, strict=True), ls="", marker="x", ms=8, color=RED, label="charged, no answer", zorder=4)
     ax.axhline(budget.epsilon, color=RED, ls="--", lw=1.6, label=f"budget: {budget_label(budget)}")
     ax.set(ylim=(0, top * 1.15 + 0.01), ylabel=f"ε at δ = {float(budget.delta):g}", xlabel="time (UTC)")
-    many = account.state.charges
-    titled(ax, f"{account.registered.dataset}: {many} charge{'s' * (many != 1)}")
+    many = statement.state.charges
+    titled(ax, f"{statement.registered.dataset}: {many} charge{'s' * (many != 1)}")
     ax.legend(frameon=False, fontsize=8, loc="lower right")
     _time_axis(ax, times)
     framed(ax)
@@ -108,10 +104,10 @@ def _time_axis(ax: Axes, times: Sequence[datetime]) -> None:
     ax.xaxis.set_major_formatter(ConciseDateFormatter(ticks, **how))  # type: ignore[no-untyped-call]
 
 
-def calls(account: Statement, ax: Axes) -> list[Any]:
+def calls(statement: Statement, ax: Axes) -> list[Any]:
     """The close calls of a dataset over time, up to those that it may have, and the clear answers that were free; the times."""
-    called, asked = account.registered.close_calls, [charge for charge in account.charges if charge.calls is not None]
-    since = [] if account.since is None else [account.since]
+    called, asked = statement.registered.close_calls, [charge for charge in statement.charges if charge.calls is not None]
+    since = [] if statement.since is None else [statement.since]
     times: list[Any] = [*since, *(charge.at for charge in asked)]
     first = [0] * len(since)
     taken = first + np.cumsum([charge.calls or 0 for charge in asked], dtype=int).tolist()
@@ -121,7 +117,7 @@ def calls(account: Statement, ax: Axes) -> list[Any]:
     most = 0 if called is None else called.count
     ax.axhline(most, color=RED, ls="--", lw=1.6, label=f"close calls that it may have: {most}")
     ax.set(ylabel="answers", xlabel="time (UTC)", ylim=(0, max([most, *taken, *clear]) * 1.15 + 1))
-    many = 0 if account.state.calls is None else account.state.calls.used
-    titled(ax, f"{account.registered.dataset}: {many} close call{'s' * (many != 1)}")
+    many = 0 if statement.state.calls is None else statement.state.calls.used
+    titled(ax, f"{statement.registered.dataset}: {many} close call{'s' * (many != 1)}")
     ax.legend(frameon=False, fontsize=8, loc="center left")
     return times

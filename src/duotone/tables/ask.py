@@ -314,7 +314,7 @@ def ask(
     yes
     """
     if isinstance(source, Dataset):
-        ledger, dataset = (source.ledger if ledger is None else ledger), (source.account if dataset is None else dataset)
+        ledger, dataset = (source.ledger if ledger is None else ledger), (source.in_ledger if dataset is None else dataset)
     if ledger is None:
         if again or asker is not None or (dataset is not None and not isinstance(source, Dataset)):
             raise DuotoneError("dataset, again and asker need a ledger: name it (ledger)")

@@ -53,14 +53,10 @@ def left(numbers: Numbers, *, symbols: bool = False) -> str:
     ('epsilon 0.5, delta 1e-06', 'ε 0.5, δ 1e-06')
     >>> left({"close_calls": 1, "reserved": 0, "epsilon": 0.5, "delta": 0})
     '1 close call; for definite answers: epsilon 0.5, delta 0'
-    >>> left({"answers": 3, "of": 4, "each": {"epsilon": 0.5, "delta": 0}}, symbols=True)
-    '3 of 4 answers at ε 0.5, δ 0'
     """
     calls = _many(numbers["close_calls"], "close call") if "close_calls" in numbers else ""
     definite = ""
-    if "answers" in numbers:
-        definite = f"{numbers['answers']} of {numbers['of']} answers at {each(numbers['each'], symbols=symbols)}"
-    elif "epsilon" in numbers:
+    if "epsilon" in numbers:
         words = ("ε", "δ") if symbols else ("epsilon", "delta")
         definite = f"{words[0]} {float(numbers['epsilon']):.6g}, {words[1]} {float(numbers['delta']):.6g}"
     return f"{calls}; for definite answers: {definite}" if calls and definite else calls or definite
@@ -97,10 +93,6 @@ def over_budget(numbers: Numbers, *, symbols: bool = False, name: str | None = N
         cost = "one more close call, which a question needs, clear or not,"
         if numbers["left"].get("reserved"):
             rest = f"{rest}, and {numbers['left']['reserved']} reserved for answers under way, or lost"
-    if "counted" in numbers:
-        epsilon, delta = (f"{part:.4g}" for part in numbers["counted"])
-        counted = f"ε {epsilon}, δ {delta}" if symbols else f"epsilon {epsilon}, delta {delta}"
-        cost = f"{cost}, with which the rule advanced counts {counted} in all,"
     if "set_aside" in numbers:
         rest = f"{rest}; for definite answers only {each(numbers['set_aside'], symbols=symbols)} was set aside"
     asker = numbers.get("asker")

@@ -63,7 +63,7 @@ _NO_TEXT = (
 """The escapes that JSON has and a text of Postgres cannot hold: NUL, and half a pair of surrogates. To look
 at, each is the character 127, which no name has."""
 _NUMBER = "[0-9]+(?:/[0-9]+)?"
-_NOTHING = '{"asker_spent": {"answers": 0, "epsilon": "0", "exp_epsilon": "1", "delta": "0", "squares": "0"}}'
+_NOTHING = '{"asker_spent": {"answers": 0, "epsilon": "0", "exp_epsilon": "1", "delta": "0"}}'
 OF_SUMS = (
     "duotone_json(text)",
     "duotone_fraction(text)",
@@ -240,14 +240,11 @@ def comparisons(schema: str, options: str) -> tuple[str, ...]:
             was_epsilon numeric[] := {schema}.duotone_fraction(before ->> 'epsilon');
             now_product numeric[] := {schema}.duotone_sum(now ->> 'exp_epsilon');
             was_product numeric[] := {schema}.duotone_fraction(before ->> 'exp_epsilon');
-            now_squares numeric[] := {schema}.duotone_sum(now ->> 'squares');
-            was_squares numeric[] := {schema}.duotone_fraction(before ->> 'squares');
             delta numeric[] := {schema}.duotone_fraction(said[3]);
             log numeric;
             total numeric;
-            squares numeric;
         BEGIN
-            IF ({schema}.duotone_names(now) = 'answers,delta,epsilon,exp_epsilon,squares'
+            IF ({schema}.duotone_names(now) = 'answers,delta,epsilon,exp_epsilon'
                 AND (now -> 'answers')::text = ((before ->> 'answers')::numeric + times)::text
                 AND {schema}.duotone_adds({schema}.duotone_sum(now ->> 'delta'),
                     {schema}.duotone_fraction(before ->> 'delta'), times, delta) AND delta[1] < delta[2]) IS NOT TRUE THEN
@@ -255,18 +252,15 @@ def comparisons(schema: str, options: str) -> tuple[str, ...]:
             END IF;
             IF said[1] = 'epsilon' THEN
                 RETURN {schema}.duotone_adds(now_epsilon, was_epsilon, times, each)
-                    AND now ->> 'exp_epsilon' = before ->> 'exp_epsilon' AND each[1] <= {LARGEST} * each[2]
-                    AND {schema}.duotone_adds(now_squares, was_squares, times, ARRAY[each[1] * each[1], each[2] * each[2]]);
+                    AND now ->> 'exp_epsilon' = before ->> 'exp_epsilon' AND each[1] <= {LARGEST} * each[2];
             END IF;
             IF (each[1] >= each[2] AND now_product[1] >= now_product[2]) IS NOT TRUE THEN
                 RETURN false;
             END IF;
             log := ln({schema}.duotone_decimal(each));
             total := {schema}.duotone_decimal(was_epsilon) + ln({schema}.duotone_decimal(was_product)) + times * log;
-            squares := {schema}.duotone_decimal(was_squares) + times * log * log;
             RETURN abs({schema}.duotone_decimal(now_epsilon) + ln({schema}.duotone_decimal(now_product)) - total)
-                    <= {SLACK} * (1 + total)
-                AND abs({schema}.duotone_decimal(now_squares) - squares) <= {SLACK} * (1 + squares);
+                    <= {SLACK} * (1 + total);
         END $duotone$""",
         f"""
         CREATE OR REPLACE FUNCTION {schema}.duotone_follows(entry_dataset text, entry_kind text, said json) RETURNS boolean

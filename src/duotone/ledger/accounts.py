@@ -1,61 +1,54 @@
 """Budgets: whether what has been charged, and one answer more, stays within what a dataset may spend.
 
-Whoever asks may choose the next question, and its privacy definition, after seeing the last answer. Each rule is a privacy
+Whoever asks may choose the next question, and its privacy definition, after seeing the last answer. Each account is a privacy
 filter that is proved for that; which one a dataset has is fixed when it is registered.
 """
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
 from duotone.errors import DuotoneError
 from duotone.ledger.sums import PRECISION, Spent, epsilon_above, epsilon_below, exp_above, log_above
 from duotone.line.mechanism import on_line
 from duotone.model.cost import MOST_ANSWERS, Charge, Cost, Left
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.numbers import exp_below, show
+from duotone.privacy.numbers import exp_below
 from duotone.privacy.text import definition_text, read_definition
 
 LONGEST = 3000
 """The characters of a definition, and of a boundary, that a ledger writes down."""
 
-RuleName = Literal["sum", "advanced", "plan"]
+AccountName = Literal["sum"]
+"""How a dataset's answers add up."""
 
 
-Taken = TypeVar("Taken", contravariant=True)
+class Account(Protocol):
+    """A privacy filter: whether what was charged stays within the budget, whatever was chosen after seeing what."""
 
-
-class Account(Protocol[Taken]):
-    """What bounds charges, by what has been taken so far: sums of what was spent, or a number of close calls."""
+    @property
+    def name(self) -> AccountName:
+        """As it is recorded."""
+        ...
 
     def accepts(self, cost: Cost) -> None:
         """Raise where such a cost cannot be charged, whatever is left."""
         ...
 
-    def fits(self, taken: Taken) -> bool:
+    def fits(self, taken: Spent) -> bool:
         """Whether so much is within the budget."""
         ...
 
-    def left(self, taken: Taken) -> Left:
-        """What may still be taken."""
-        ...
-
-
-class PrivacyFilter(Account[Spent], Protocol):
-    """A privacy filter: whether what was charged stays within the budget, whatever was chosen after seeing what."""
-
-    @property
-    def name(self) -> RuleName:
-        """As it is recorded."""
-        ...
-
-    def spent(self, sums: Spent) -> tuple[float, float]:
+    def spent(self, taken: Spent) -> tuple[float, float]:
         """(ε, δ) of these sums, to be read; decisions are by `fits`."""
+        ...
+
+    def left(self, taken: Spent) -> Left:
+        """What may still be taken."""
         ...
 
     def written(self) -> dict[str, Any]:
@@ -64,18 +57,18 @@ class PrivacyFilter(Account[Spent], Protocol):
 
 
 @dataclass(frozen=True)
-class BasicComposition:
+class SumAccount:
     """Sums of ε and of δ, exactly: a filter for any mix of privacy definitions.
 
     Guarantee: what fits is (ε, δ)-private (Rogers, Roth, Ullman and Vadhan 2016; docs/theory.md has the proof).
 
-    >>> basic, ten = BasicComposition(ApproxDP(1, "1e-6")), Spent().plus(ApproxDP("0.1", "1e-7"), 10)
-    >>> basic.fits(ten), basic.fits(ten.plus(ApproxDP("1e-1000")))
+    >>> account, ten = SumAccount(ApproxDP(1, "1e-6")), Spent().plus(ApproxDP("0.1", "1e-7"), 10)
+    >>> account.fits(ten), account.fits(ten.plus(ApproxDP("1e-1000")))
     (True, False)
     """
 
     budget: ApproxDP
-    name: RuleName = "sum"
+    name: AccountName = "sum"
 
     def accepts(self, cost: Cost) -> None:
         """Any charge is covered."""
@@ -101,72 +94,16 @@ class BasicComposition:
 
     def written(self) -> dict[str, Any]:
         """What a ledger records of it."""
-        return {"rule": self.name}
+        return {"account": self.name}
 
 
-@dataclass(frozen=True)
-class AdvancedComposition:
-    """Squares of ε add up: a filter for any mix of privacy definitions, better than `BasicComposition` for many small answers.
-
-    A part `slack` of the budget's δ is set aside; the rest covers the δs.
-
-    Guarantee: what fits is (ε, δ)-private (Whitehouse, Ramdas, Rogers and Wu 2023, Theorem 1): with S = Σε², it holds
-    that √(2·S·ln(1/slack)) + S/2 ≤ ε. Exact, but for logarithms rounded up.
-
-    >>> advanced, each = AdvancedComposition(ApproxDP(1, "1e-6"), slack=Fraction(1, 2 * 10**6)), ApproxDP("0.01")
-    >>> advanced.fits(Spent().plus(each, 330)), advanced.fits(Spent().plus(each, 340))
-    (True, False)
-    """
-
-    budget: ApproxDP
-    slack: Fraction
-    name: RuleName = "advanced"
-
-    def __post_init__(self) -> None:
-        if not 0 < self.slack <= Fraction(self.budget.delta):
-            raise DuotoneError("advanced composition needs a budget with delta above 0")
-
-    @classmethod
-    def of(cls, budget: ApproxDP) -> AdvancedComposition:
-        """Half of the budget's δ is set aside."""
-        return cls(budget, Fraction(budget.delta) / 2)
-
-    def accepts(self, cost: Cost) -> None:
-        """Any charge is covered."""
-        definite(cost)
-
-    def fits(self, taken: Spent) -> bool:
-        """2·S·ln(1/slack) ≤ (ε − S/2)² and Σδ ≤ δ − slack."""
-        room = epsilon_below(self.budget) - taken.squares / 2
-        return (
-            taken.delta <= Fraction(self.budget.delta) - self.slack
-            and room >= 0
-            and 2 * taken.squares * log_above(1 / self.slack) <= room**2
-        )
-
-    def spent(self, sums: Spent) -> tuple[float, float]:
-        """The bound of the theorem, and the slack with the sum of δ."""
-        squares = float(sums.squares)
-        epsilon = math.sqrt(2 * squares * float(log_above(1 / self.slack))) + squares / 2
-        return epsilon, float(self.slack + sums.delta) if sums.answers else 0.0
-
-    def left(self, taken: Spent) -> Left:
-        """The rest of the bound and of δ."""
-        epsilon = epsilon_below(self.budget) - Fraction(self.spent(taken)[0])
-        return _rest(epsilon, Fraction(self.budget.delta) - self.slack - taken.delta)
-
-    def written(self) -> dict[str, Any]:
-        """What a ledger records of it."""
-        return {"rule": self.name, "slack": show(self.slack)}
-
-
-def most_answers(rule: PrivacyFilter, answers_at: ApproxDP) -> int:
+def most_answers(account: Account, each: ApproxDP) -> int:
     """How many answers under one definition fit into a budget by sums, at most 2^17.
 
-    >>> most_answers(BasicComposition(ApproxDP(1, "1e-6")), ApproxDP("0.3", "1e-9"))
+    >>> most_answers(SumAccount(ApproxDP(1, "1e-6")), ApproxDP("0.3", "1e-9"))
     3
     """
-    return bisect_left(range(1, MOST_ANSWERS + 1), True, key=lambda many: not rule.fits(Spent().plus(answers_at, many)))
+    return bisect_left(range(1, MOST_ANSWERS + 1), True, key=lambda many: not account.fits(Spent().plus(each, many)))
 
 
 def _rest(epsilon: Fraction, delta: Fraction) -> Left:
