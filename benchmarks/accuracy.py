@@ -1,7 +1,7 @@
 """Accuracy of Duotone against noise and compare, on real tables, computed exactly. Usage: accuracy.py [FOLDER for pictures].
 
-The limit of each question is varied so that the table is 1 to 20 people from flipping, on both sides. What is compared, and
-with which sensitivities, stands in docs/theory.md.
+The limit of each question is varied so that the table is 1 to 20 people from flipping, on both sides. docs/theory.md
+explains what is compared, and with which sensitivities.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Found = dict[tuple[str, str], list[tuple[Cases, Errors]]]
 
 @cache
 def opendp_sigma(privacy: ApproxDP) -> float:
-    """The σ that OpenDP finds for its Gaussian mechanism and sensitivity 1, by its own accounting."""
+    """The σ of OpenDP's Gaussian mechanism with sensitivity 1, by its own accounting."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -57,7 +57,7 @@ def opendp_sigma(privacy: ApproxDP) -> float:
 
 
 def opendp_laplace_scales(width: Array, epsilon: float) -> Array:
-    """The scales of OpenDP's whole-number Laplace: width / ε, as its own map confirms."""
+    """The scales of OpenDP's integer Laplace mechanism: width / ε, as its own map confirms."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -78,7 +78,7 @@ def errors(cases: Cases, privacy: ApproxDP) -> Errors:
 
 
 def noises(cases: Cases, privacy: ApproxDP) -> dict[str, Callable[[Array], Array]]:
-    """The error of each noise, by how far the statistic is from its limit."""
+    """The error of each noise, by the distance of the statistic from its limit."""
     epsilon, w = privacy.epsilon, cases.width
     found: dict[str, Callable[[Array], Array]] = {"Laplace": lambda z: laplace(z, w / epsilon)}
     if cases.parts is not None:
@@ -99,8 +99,8 @@ def noises(cases: Cases, privacy: ApproxDP) -> dict[str, Callable[[Array], Array
 
 
 def _by_groups(cases: Cases, groups: Groups, privacy: ApproxDP) -> dict[str, Array]:
-    """Two noisy averages, a person being in one group. Parts: half the budget goes to the sum, half to the size. Else, to the
-    noise's advantage: the sizes and good centres for the sums cost nothing."""
+    """Two noisy averages, a person being in one group. With parts, half the budget goes to the sum, half to the size.
+    Otherwise, in favour of noise, sizes and good centres for the sums are free."""
     signed, scale = np.where(cases.level >= 0, cases.z, -cases.z), 2 / privacy.epsilon
 
     def wrong(noise: str, scale: float) -> Array:
@@ -119,14 +119,14 @@ def _by_groups(cases: Cases, groups: Groups, privacy: ApproxDP) -> dict[str, Arr
 
 
 def by_margin(cases: Cases, error: Array, over: Callable[[Array], Any], sides: Sequence[int] = (1, -1)) -> dict[int, float]:
-    """What becomes of the errors at each margin, on both sides or one: 1 for yes, −1 for no."""
+    """Summarise the errors at each margin, on both sides or one: 1 for yes, −1 for no."""
     people = np.where(cases.level >= 0, cases.level + 1, cases.level)
     chosen = {k: np.isin(people, [k * side for side in sides]) for k in range(1, MARGINS + 1)}
     return {k: float(over(error[which])) for k, which in chosen.items() if which.any()}
 
 
 def average(cases: Cases, error: Array, sides: Sequence[int] = (1, -1)) -> float:
-    """The mean over margins and sides, each weighing the same."""
+    """The mean over margins and sides, all with equal weight."""
     return float(np.mean([e for side in sides for e in by_margin(cases, error, np.mean, (side,)).values()]))
 
 
@@ -178,7 +178,7 @@ def report_averages(found: Found) -> None:
 
 
 def report_budgets(found: Found) -> None:
-    """For each budget the best of the noises, as a multiple of Duotone's average."""
+    """For each budget the best noise, as a multiple of Duotone's average."""
     rows = []
     for i, (c, _) in enumerate(found[SHOWN]):
         every = [found[budget][i][1] for budget in BUDGETS]
@@ -201,7 +201,7 @@ def report_single(found: Found) -> None:
 
 
 def report_extremes(found: Found) -> None:
-    """The largest gain and loss on one table, over all questions, budgets and noises that protect the same."""
+    """The largest gain and loss on one table, over all questions, budgets and noises with equal protection."""
     differences = []
     for budget, c, by in ((budget, c, by) for budget, each in found.items() for c, by in each if c.alike):
         for name in by.keys() - {DUOTONE}:
@@ -230,9 +230,9 @@ def report_any_table(found: Found) -> None:
 
 
 def any_table(cases: Cases, privacy: ApproxDP, margin: int) -> float:
-    """The best noise's worst case at a margin, over all tables, as a multiple of Duotone's; for the limit in the middle.
+    """The best noise's worst case at a margin, over all tables, as a multiple of Duotone's; for the middle limit.
 
-    A table so far from flipping may be only margin − 1 of the least changes, and a half, away from the limit.
+    A table this far from flipping may be only margin − 1 of the least changes, and a half, away from the limit.
     """
     c = cases.only(len(cases.z) // 2)
     assert c.least is not None

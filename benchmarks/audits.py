@@ -27,7 +27,7 @@ def report(name: str, audit: Audit, seconds: float) -> None:
 
 
 def main(folder: Path | None, fewer: int) -> None:
-    """`fewer` times fewer draws than are published."""
+    """`fewer` divides the published number of draws."""
     warnings.simplefilter("ignore")
     import opendp.prelude as dp
     from diffprivlib.mechanisms import Binary

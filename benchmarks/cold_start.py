@@ -2,9 +2,10 @@
 
     python benchmarks/cold_start.py
 
-A file of 3,000 rows is asked about by `duotone ask`, with and without `--preview`; beside it, a script that imports ibis and
-duckdb and puts the same query, once through Ibis and once to DuckDB straight. Medians of interleaved runs: the clock, and the
-processor time, which other work on the machine changes less. Then where the imports of `duotone ask` go.
+`duotone ask` answers a question about a file of 3,000 rows, with and without `--preview`; beside it, a script imports
+ibis and duckdb and runs the same query, once through Ibis and once in DuckDB directly. Medians of interleaved runs:
+elapsed time, and processor time, which other work on the machine changes less. Then the time of each import of `duotone
+ask`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def commands(file: Path) -> dict[str, list[str]]:
 
 
 def timed(command: list[str]) -> tuple[float, float]:
-    """Seconds by the clock, and of the processor, of one process."""
+    """Elapsed and processor seconds of one process."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     clock = measure.seconds(lambda: subprocess.run([sys.executable, *command], capture_output=True, check=True))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -65,7 +66,7 @@ def imports(command: list[str]) -> Counter[str]:
 
 
 def main() -> None:
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # a second process finds what the first one compiled
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # a second process uses what the first one compiled
     with tempfile.TemporaryDirectory() as folder:
         os.environ["PYTHONPYCACHEPREFIX"] = folder
         file, rng = Path(folder) / "people.csv", random.Random(1)

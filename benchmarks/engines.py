@@ -40,7 +40,7 @@ PAIRS = [
 
 
 class Metered:
-    """An engine that counts what comes back."""
+    """An engine that counts returned rows."""
 
     def __init__(self, inner: Any) -> None:
         self._inner, self.bytes = inner, 0

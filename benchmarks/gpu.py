@@ -1,7 +1,7 @@
-"""Levels of all datasets of a truth table on a GPU: seconds by voters, and what memory could do at best.
+"""Levels of all datasets of a truth table on a GPU: seconds by voters, and the limit that memory sets.
 
     python benchmarks/gpu.py FOLDER [--quick]     measures, where there is a GPU, and writes FOLDER/gpu.json
-    python benchmarks/gpu.py FOLDER --draw        draws what was written
+    python benchmarks/gpu.py FOLDER --draw draws these results
 
 Every result is checked: histograms against binomial coefficients, and samples against a greedy count of votes.
 """
@@ -26,7 +26,7 @@ REPEATS = 5
 
 
 def seconds(work: Callable[[], Any]) -> float:
-    """The median of a few times on the device, after one that is not counted."""
+    """The median of a few runs on the device, after one that is not counted."""
     import cupy
 
     times = []
@@ -50,7 +50,7 @@ def copied() -> float:
 
 
 def moved() -> dict[str, float]:
-    """Bytes a second between the main memory and the device: what batches of coins would have to pass through."""
+    """Bytes a second between the main memory and the device: the limit for batches of coins."""
     import cupy
 
     there = cupy.zeros(2**30, dtype=np.uint8)
@@ -76,7 +76,7 @@ def greedy(dataset: int, weights: list[int], threshold: int, last: int) -> int:
 
 
 def check(voters: int, last: int = 14) -> None:
-    """Two rules of so many voters, against what is known of them."""
+    """Two rules of this many voters, against known facts about them."""
     least = voters // 3
     expected: dict[float, int] = {}
     for ones in range(voters + 1):
@@ -87,7 +87,7 @@ def check(voters: int, last: int = 14) -> None:
     weights, threshold = [3] * (voters // 2) + [2] * (voters - voters // 2), 5 * voters // 4
     levels = cuda.CudaTruthTable.from_weights(weights, threshold).levels(last=last)
     rng = np.random.default_rng(voters)
-    shares = rng.random((4000, 1))  # of ones: from none to all, so that every level is met
+    shares = rng.random((4000, 1))  # numbers of ones, from none to all, so that every level occurs
     some = (rng.random((4000, voters)) < shares) @ (2 ** np.arange(voters))
     assert levels.of(some).tolist() == [greedy(int(x), weights, threshold, last) for x in some], voters
 
@@ -100,7 +100,7 @@ def copied_over(voters: int) -> None:
 
 
 def more_levels(voters: int) -> None:
-    """What it costs to know more levels."""
+    """The cost of knowing more levels."""
     table = cuda.CudaTruthTable.from_weights(list(range(1, voters + 1)), voters * voters // 4)
     for last in (14, 30, 36):
         print(f"{voters} voters, levels up to {last}: {seconds(lambda: table.levels(last=last)):.4f} s", flush=True)  # noqa: B023
@@ -122,7 +122,7 @@ def measure(voters: int) -> float:
 
 
 def draw(folder: Path) -> None:
-    """Seconds by voters, beside as many trips through memory."""
+    """Seconds by voters, beside the time of as many passes through memory."""
     from matplotlib.figure import Figure
 
     measured = json.loads((folder / "gpu.json").read_text(encoding="utf-8"))

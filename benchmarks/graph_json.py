@@ -2,8 +2,8 @@
 
     python benchmarks/graph_json.py [DATASETS …]
 
-Text is written to nowhere, piece by piece, and needs the memory that is said; an object of that size, made beforehand, is the
-limit of who goes from dataset to dataset. Each size and kind has a process of its own, so that none pays for another's garbage.
+Text is produced piece by piece and discarded, with the printed memory; `json.dumps` of a ready object is the limit for
+any code that visits each dataset. Each size and kind has a process of its own, so that none pays for another's garbage.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What gathering people for margins costs beside gathering them for yes and no alone, in one run. Usage: margins.py [rows].
+"""What gathering people for margins costs beside gathering them for yes and no alone, in one run. Usage: margins.py
+[rows].
 
-Margins tell levels apart twice as far: 29 people instead of 15 at (1, 1e-6). Each pair of times is the median of interleaved
-runs of the questions of benchmarks/tables.py, in seconds of processor time, which what else a machine does changes little.
+Margins need twice as many levels: 29 people instead of 15 at (1, 1e-6). Times are medians of interleaved runs of the
+questions of benchmarks/tables.py, in seconds of processor time, which other work on the machine changes little.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ROUNDS = 15
 
 
 def prepared(file: Path, name: str, *, near: bool) -> Prepared:
-    """A question; if `near`, people are gathered no further than yes and no need."""
+    """A question; if `near`, people are gathered only as far as yes and no need."""
     question, bounds, _ = CASES[name]
     question, _, relation = question.partition(" -- ")
     neighbours: Neighbours = "replace" if relation else "add-remove"
@@ -38,7 +39,7 @@ def prepared(file: Path, name: str, *, near: bool) -> Prepared:
 
 
 def seconds(question: Prepared) -> float:
-    """Processor time until all levels are there."""
+    """Processor time until all levels are known."""
     start = time.process_time()
     question._levels()
     return time.process_time() - start

@@ -19,7 +19,7 @@ PRIVACY = ApproxDP(1, "1e-6")
 
 
 def rate(work: Callable[[], Any], answers: int, repeats: int = 7) -> float:
-    """Median answers per second; the first call, which compiles, does not count."""
+    """Median answers per second; the first call, which compiles, is not counted."""
     return answers / measure.timed(work, repeats)[0]
 
 
@@ -82,7 +82,7 @@ def main(n: int) -> None:
 
 
 def peers(rng: Any) -> dict[str, float]:
-    """What others do, used as their documents say."""
+    """Other libraries, used as their documents say."""
     import opendp.prelude as dp
     from diffprivlib.mechanisms import Binary
     from pydp.algorithms.partition_selection import create_truncated_geometric_partition_strategy

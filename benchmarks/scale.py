@@ -2,8 +2,8 @@
 
     python benchmarks/scale.py [FOLDER for pictures] [--quick]
 
-Every figure is a median in one run on one machine. Rivals get the boundary for nothing and only search; Duotone's time has
-the boundaries of both colours, distances, and the optimal mechanism in it.
+Every figure is a median in one run on one machine. Other libraries are given the boundary and only search; Duotone's
+time includes the boundaries of both colours, distances, and the optimal mechanism.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LARGEST = {
 
 
 def designed(graph: ColouredGraph, boundary: Any) -> Any:
-    graph.__dict__.pop("distances", None)  # nothing is remembered from the last time
+    graph.__dict__.pop("distances", None)  # nothing is cached from the last time
     return design(graph, PRIVACY, boundary)
 
 
@@ -120,7 +120,7 @@ def by_graphblas(gb: Any, matrix: Any, sources: Any) -> Any:
 
 
 def by_linear_program(graph: ColouredGraph) -> Any:
-    """The same optimum, Definition 1 written out."""
+    """The same optimum from a linear program of Definition 1."""
     fixed = dict.fromkeys(np.flatnonzero(graph.blue & graph.on_boundary).tolist(), VALUE)
     solved = linear_programs([Problem(graph, PRIVACY.exp_epsilon, Fraction(PRIVACY.delta), fixed)])
     assert solved is not None

@@ -39,13 +39,13 @@ uvicorn.run(app, port=int(sys.argv[1]), log_level="critical", http="h11")
 
 
 def percentile(replies: list[Reply], part: float) -> float:
-    """Of the seconds that replies took."""
+    """A percentile of the seconds that replies took."""
     times = sorted(reply.seconds for reply in replies)
     return times[min(len(times) - 1, int(part * len(times)))] if times else float("nan")
 
 
 def shown(name: str, replies: list[Reply]) -> None:
-    """How long replies took, and how many came in a second."""
+    """The seconds of replies, and replies per second."""
     if not replies:
         return
     span = max(reply.asked + reply.seconds for reply in replies) - min(reply.asked for reply in replies)
@@ -57,7 +57,8 @@ def shown(name: str, replies: list[Reply]) -> None:
 
 
 def loaded(name: str, ledger: str, processes: int, many: int, kill: bool = False) -> None:
-    """Ask, and hold every reply against the ledger; with `kill`, one process is ended at a twentieth of the questions."""
+    """Ask, and compare every reply with the ledger; with `kill`, one process is ended at a twentieth of the
+    questions."""
     admitted = many // 10
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         place = ledger or f"{folder}/budget.ledger"
@@ -87,7 +88,7 @@ def _killing(running: Running, kill: bool, at: int) -> Callable[[int], None]:
 
 
 def charges(place: str, seconds: float = 3) -> float:
-    """Charges a second of a ledger by itself: each is two commits, of the charge and of its answer."""
+    """Charges a second of a ledger alone: each is two commits, of the charge and of its answer."""
     about: Any = {"unit": "row", "neighbours": "add-remove"}
     with tempfile.TemporaryDirectory() as folder, open_ledger(place if "://" in place else f"{folder}/bare.ledger") as ledger:
         ledger.register("bare", ApproxDP(10**6), version="1", **about)

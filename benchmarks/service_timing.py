@@ -2,9 +2,9 @@
 
 python benchmarks/service_timing.py [EACH [PAIR]]      10^4 replies about each table, by the service's clock, and fewer without
 
-What is tested, and with which power, is printed before anything is measured. The ledger is in memory where there is such a
-folder: what is measured is not the disk. The declared time must be enough for the machine: answers that are not there at their
-tick come two ticks later, more often about the table that takes longer, and that is seen (the third test).
+The tests and their power are printed before the measurement. The ledger is in memory if there is such a folder, so that
+the disk is not measured. The declared time must be enough for the machine: late answers leave two ticks later, more
+often for the slower table, and that is visible (the third test).
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ from support.timings import CONTENTS, NEIGHBOURS, NoClock, Times, declared, obse
 
 LEVEL, LATER = 0.01, 0.52
 TICK, SECONDS, PAUSE = 0.05, 2.0, 0.4
-"""Of the clock; and between a reply and the next request, at most: else all clients ask at the same tick."""
+"""The clock's tick; and the longest pause between a reply and the next request, without which all clients would ask at
+the same tick."""
 CONNECTIONS = 35
-"""Which ask about 16 questions a second: on two cores, each is then answered in far less than the declared time."""
+"""Connections, which ask about 16 questions a second: on two cores, each is then answered in far less than the declared
+time."""
 MEMORY = Path("/dev/shm")
 
 
@@ -48,7 +50,7 @@ def serve(file: Path, kind: str) -> None:
 
 @contextlib.contextmanager
 def served(office: Office, kind: str) -> Iterator[str]:
-    """The same in a process of its own, so that no client takes its time."""
+    """The same in a process of its own, so that clients take none of its time."""
     process = subprocess.Popen([sys.executable, __file__, "serve", str(office.file), kind])
     try:
         wait_for(office.server.port, process)
@@ -59,7 +61,7 @@ def served(office: Office, kind: str) -> Iterator[str]:
 
 
 def show(name: str, seen: Times, what: str) -> None:
-    """The tests' verdicts."""
+    """Print the tests' results."""
     first, second = (1000 * middle for middle in seen.medians)
     print(
         f"{name}: {len(seen.first)} replies about each; median {what} {first:.3f} and {second:.3f} ms; the second is later in "
@@ -90,7 +92,7 @@ def main(each: int, pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def compare(office: Office, pair: tuple[str, str], kind: str, many: int) -> None:
-    """Ask about two tables, and say whether the times of the replies tell them apart."""
+    """Ask about two tables, and print whether the times of the replies tell them apart."""
     token = Tokens(office.tokens_place).add("ana")
     with served(office, kind) as url:
         clock = (TICK, declared(url, token, pair[0])) if kind == "clock" else None

@@ -1,4 +1,4 @@
-"""What a private answer about a large table costs beside the same aggregate asked of DuckDB directly, in one run.
+"""The cost of a private answer about a large table, beside the same aggregate in DuckDB directly, in one run.
 
     python benchmarks/tables.py [rows]
 
@@ -25,7 +25,7 @@ from duotone.questions import Neighbours
 BUDGET = ApproxDP(1, "1e-6")
 ROUNDS = 7
 WIDE = {"salary": (0, 500_000)}
-"""Bounds within which every salary is: DuckDB knows from the file's statistics that nothing is clipped, and leaves that out."""
+"""Bounds that hold every salary: DuckDB sees in the file's statistics that nothing is clipped, and skips clipping."""
 CLIPPED = "case when {0} between {1} and {2} then {0} when {0} < {1} then {1} when {0} > {2} then {2} end"
 CASES: dict[str, tuple[str, dict[str, tuple[int, int]], str]] = {
     "count": (

@@ -1,4 +1,4 @@
-"""How far one goes through the package: which of its files a real run enters, and how often it switches between them.
+"""Which files of the package a real run enters, and how often it switches between them.
 
     python benchmarks/traces.py charge        # Ledger.ask on a ledger in a file that is open
     python benchmarks/traces.py ask           # duotone ask on examples/chile/chile.csv, with everything that is imported
@@ -6,7 +6,7 @@
     python benchmarks/traces.py               # all of them
 
 A switch is a call from one file of the package into another, or a return from there. Names of files stand in the order in which
-they are first entered. Each is run once before, on something else: what only an import runs is not counted.
+they are first entered. Each is run once before, on other data: what only an import runs is not counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHILE = Path(__file__).parents[1] / "examples" / "chile" / "chile.csv"
 
 
 def traced(work: Callable[[], object]) -> list[str]:
-    """The files of the package in the order in which a run is in them, each as often as it comes back to it."""
+    """The files of the package in the order of a run, each as often as the run returns to it."""
     visits: list[str] = []
 
     def note(frame: FrameType, event: str, _: Any) -> None:

@@ -1,8 +1,8 @@
 """A privacy definition of one's own is one step bound φ. Here: μ-Gaussian differential privacy.
 
-What it promises must hold to the last bit: φ increasing, φ(x) ≥ x, φ(1 − φ(x)) ≥ 1 − x, and never above the true bound.
-A rounded Φ(Φ⁻¹(x) + μ) keeps none of it. So the curve is replaced by a polygon below it that is its own mirror image, and
-the polygon is rounded down on a grid that has 1 − x for every x.
+Its promises must hold to the last bit: φ increasing, φ(x) ≥ x, φ(1 − φ(x)) ≥ 1 − x, and never above the true bound. A
+rounded Φ(Φ⁻¹(x) + μ) keeps none of them. So a polygon below the curve, symmetric to itself, replaces it, and is rounded
+down on a grid that has 1 − x for every x.
 """
 
 from bisect import bisect_left
@@ -16,7 +16,7 @@ from duotone import balanced, design
 from duotone.graphs import families
 
 NORMAL, GRID, ROOM = NormalDist(), 2**40, 2
-"""ROOM, in grid steps, is a thousand times what the standard library's Φ and Φ⁻¹ can be off by."""
+"""ROOM, in grid steps, is a thousand times the error of the standard library's Φ and Φ⁻¹."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class GaussianDP:
         return hull
 
     def step(self, x: Any) -> Any:
-        """How large a neighbour's probability may be."""
+        """The largest probability that a neighbour may have."""
         at = floor(x * GRID)
         i = max(bisect_left(self.corners, (at, 0)), 1)
         (a, b), (c, d) = self.corners[i - 1], self.corners[min(i, len(self.corners) - 1)]
@@ -50,7 +50,7 @@ class GaussianDP:
 
 
 def _bends_up(*corners: tuple[int, int]) -> bool:
-    """Whether the middle one of three corners bends nothing, or the wrong way."""
+    """Whether the middle one of three corners is on the line between the others, or on the wrong side."""
     if len(corners) < 3:
         return False
     (a, b), (c, d), (e, f) = corners

@@ -1,4 +1,4 @@
-"""A question of one's own: are there at least two people over 60 for every one under 20? Verified, then asked."""
+"""A question of one's own: are there at least two people over 60 for each one under 20? Verified, then asked."""
 
 from duotone import ApproxDP, Coin, balanced
 from duotone.questions import Threshold, verify

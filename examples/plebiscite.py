@@ -1,4 +1,4 @@
-"""Did the majority mean to vote yes? Private answers about a real survey, and how accurate each is.
+"""Did the majority mean to vote yes? Private answers about a real survey, with the accuracy of each.
 
 The 1988 Chilean plebiscite: 868 of 2,700 people asked said yes, 889 no. See examples/chile/README.md.
 """

@@ -1,4 +1,4 @@
-"""Did the majority of 1,001 people vote yes? The level comes in closed form; nobody builds 2^1001 datasets."""
+"""Did the majority of 1,001 people vote yes? The level has a closed form, so nobody builds 2^1001 datasets."""
 
 import json
 from pathlib import Path

@@ -20,34 +20,34 @@ settings.register_profile(
 settings.load_profile("duotone")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background inherits that it is ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background processes inherit that it is ignored
 
 os.register_at_fork(before=gc.collect)
-# A child that collects an open DuckDB connection ends with a signal: what earlier tests left behind is collected here instead.
+# A child that collects an open DuckDB connection ends with a signal: collect what earlier tests left behind here.
 
 os.environ.pop("DUOTONE_LEDGER", None)  # whoever runs the tests may have a ledger, which they must not charge
 
 
 class Raised(logging.Handler):
-    """Raises what is logged: it ends the test that it happens in."""
+    """Raises what is logged, which ends the test."""
 
     def emit(self, record: logging.LogRecord) -> None:
         raise record.__dict__.get("error") or AssertionError(record.getMessage())
 
 
-logging.getLogger("duotone.trial").addHandler(Raised())  # what a trial passes over in production is a mistake of ours
+logging.getLogger("duotone.trial").addHandler(Raised())  # an error that a trial ignores in production is a mistake of ours
 
 FALSE_ALARMS = 1e-6
-"""How often a run of the whole suite may fail without cause, at most."""
+"""Highest probability that a run of the whole suite fails without cause."""
 
 
 SLOW = ("spark", "six_nodes", "cluster", "wheel", "forked_child", "can_be_proved", "small_graph", "on_postgres", "mutation",
         "damaged")  # fmt: skip
-"""Parts of the names of tests that take a while: each of two workers starts with some, so that neither ends with one."""
+"""Parts of the names of slow tests: each of two workers starts with some, so that neither ends with one."""
 
 
 STATISTICAL = {f"duotone.release.audit.audit_{what}": 1e-10 for what in ("answers", "margins")}
-"""Docstrings that run as statistical tests, which have no place for the marker."""
+"""Docstrings that run as statistical tests, and cannot carry the marker."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         if item.name in STATISTICAL:
             item.add_marker(pytest.mark.false_alarm(STATISTICAL[item.name]))
-    yield  # now some are deselected by their markers, and the others shuffled
+    yield  # then markers deselect some, and the others are shuffled
     slow = [[item for item in items if word in item.name or word in getattr(item, "fixturenames", ())] for word in SLOW]
     first, second = slow[0], [item for some in slow[1:] for item in some if item not in slow[0]]
     others = [item for item in items if item not in {*first, *second}]

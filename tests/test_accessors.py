@@ -57,7 +57,7 @@ CHECKS = {
     "print(hasattr(pd.DataFrame, 'duotone'))": "True",
     "import sys; sys.modules['polars'] = sys.modules['polars.api'] = sys.modules['pandas.api.extensions'] = None\n"
     "try: import duotone.accessors\nexcept Exception as error: print(type(error).__name__, error)":
-    "DuotoneError there is no data frame to give .duotone to: install pandas or Polars first",
+    "DuotoneError .duotone needs data frames: install pandas or Polars first",
 }  # fmt: skip
 
 

@@ -1,10 +1,10 @@
-"""A second pair of eyes: re-checks a Duotone certificate with the standard library alone.
+"""An independent checker: re-checks a Duotone certificate with the standard library alone.
 
 It shares no code with Duotone. Read it over coffee, then run it:  python tools/check_certificate.py CERTIFICATE.json
 
-Datasets are nodes; neighbours are joined; each has a true colour, blue for yes and red for no. A table has a row for each,
-with a whole number for each outcome, ONE = 2^bits in all; t is that of the truth. Or it has rows by level, which are a line of
-such datasets: yes is true from level 0 on, and beyond both ends nothing changes. The claim has these parts.
+Datasets are nodes; neighbours are joined; each has a true colour, blue for yes and red for no. A table has a row for
+each, with an integer for each outcome, ONE = 2^bits in all; t is that of the truth. Or it has rows by level, a line of
+such datasets: yes is true from level 0 on, and rows are constant beyond both ends. The claim has these parts.
 
 PRIVATE   For neighbours with yes-probabilities p and q, and for either answer:  p <= e^epsilon * q + delta.
 OPTIMAL   With the boundary values fixed, no private mechanism tells the truth more often: every other entry is as large
@@ -12,12 +12,12 @@ OPTIMAL   With the boundary values fixed, no private mechanism tells the truth m
           as a neighbour allows is not enough: two entries could hold each other.) Rounding costs less than 2^-60.
 MARGIN    Of rows by level, more may be released: a level, clipped to -cap .. cap - 1 (if there is a cap), plus noise N that
           is at least -level as often as the row of that level says yes. For every set of values, p <= e^epsilon * q + delta.
-          To leave room for that, rows are as large as a budget that is smaller by a hair allows.
+          To leave room for that, rows are as large as a slightly smaller budget allows.
 HONEST    The ratio in the file is e^epsilon, rounded down in a far digit.
 
-A certificate of close calls claims something else: answers are yes, no, or too close to call, and whatever is asked, one
-question after the other and without end, so many of the last kind and any number of the others are private together. What it
-takes is beside `close_calls` and `gains` below; docs/theory.md has the proof.
+A certificate of close calls makes another claim: answers are yes, no, or too close to call, and whatever is asked, one
+question after the other and without end, a fixed number of close calls and any number of other answers are private
+together. The conditions are at `close_calls` and `gains` below; docs/theory.md has the proof.
 """
 
 import functools
@@ -30,7 +30,7 @@ from fractions import Fraction as Q
 
 THREE_WAY = ["yes", "too close to call", "no"]
 
-sys.set_int_max_str_digits(20_000)  # no number is longer
+sys.set_int_max_str_digits(20_000)  # longer numbers are refused
 
 
 def need(condition, why):
@@ -38,12 +38,12 @@ def need(condition, why):
         raise SystemExit(f"NOT PROVED: {why}")
 
 
-def named(n):  # as nothing that could steer the terminal: quoted, in ASCII, and cut
+def named(n):  # quoted, in ASCII, and cut, so that nothing steers the terminal
     return ascii(str(n)[:40])
 
 
 def parsed(text):
-    """JSON, read strictly: a name stands once in an object, and numbers are finite and short."""
+    """Parse JSON strictly: names are unique within an object, and numbers are finite and short."""
 
     def once(pairs):
         need(len(dict(pairs)) == len(pairs), "a name stands twice in an object")
@@ -62,7 +62,7 @@ def number(text, longest=20_000):
     return read(text)
 
 
-@functools.lru_cache(256)  # the same number may be asked for again and again
+@functools.lru_cache(256)  # the same number may be requested repeatedly
 def read(text):
     need(re.fullmatch(r"[0-9]+(/[0-9]+|(\.[0-9]+)?(e[+-]?[0-9]{1,4})?)", text), "neither a decimal nor a fraction")
     need("e" not in text or abs(int(text.split("e")[1])) <= 5000, "an exponent is too large")
@@ -81,7 +81,8 @@ def listed(items):
 
 
 def exponential(x):
-    """Below e^x: x and then e^x rounded down to k bits after the point; and above it. Whoever computes these gets the same."""
+    """A lower bound of e^x, from x and e^x rounded down to k bits after the point; and an upper bound. The rounding is
+    prescribed, so every implementation gets the same."""
     k = 320 + max(0, x.denominator.bit_length() - x.numerator.bit_length())
     n = x * 2**k // 1
     extra = k + 3 * n // 2 ** (k + 1) + 400
@@ -123,7 +124,7 @@ def logarithm(top, bottom, places):
 
 
 def numbers(row, c):
-    """A row: one number for each outcome, in their order, that add up to ONE."""
+    """A row: one number for each outcome, in order, with sum ONE."""
     one = 2 ** c["bits"]
     each = [whole(text, one) for text in listed(row["numbers"])]
     need(len(each) == len(c["outcomes"]) and sum(each) == one, "a row does not add up to ONE")
@@ -139,10 +140,12 @@ def by_level(c):
 
 
 def close_calls(c):
-    """At distance d from the boundary an answer is wrong with w, else right with clear[d], else too close to call, out of ONE.
+    """At distance d from the boundary an answer is wrong with w, else right with clear[d], else too close to call, out
+    of ONE.
 
-    With W = ONE - w, the right answer is that of a clock that does not strike: clear[d] / W = exp(-rate). Both sides agree at
-    distance 0, and neighbours' rates differ by a factor of at most y. So all that is learnt is learnt from clocks, in `gains`.
+    With W = ONE - w, the right answer is a clock that does not strike: clear[d] / W = exp(-rate). Both sides agree at
+    distance 0, and neighbours' rates differ by a factor of at most y. So an observer learns only what clocks tell, in
+    `gains`.
     """
     need(type(c["claims"]) is dict and list(c["claims"]) == ["private"] and c["claims"]["private"] is True, "other claims")
     (y, _, none), (budget_ratio, _, d), f = definition(c["privacy"]), definition(c["budget"]), number(c["wrong"])
@@ -170,15 +173,17 @@ def close_calls(c):
 
 
 def gains(m, k, low, high, y):
-    """How much P(S) - y * Q(S) can be for a set S of outcomes, where one watches a clock whose rate differs by at most r =
-    (1 + 1/m)^k between P and Q, chooses again and again which of them has the faster one, and stops after 1, 2, 3 ... strikes.
+    """The most that P(S) - y * Q(S) can be for a set S of outcomes, where an observer watches a clock whose rate
+    differs by at most r = (1 + 1/m)^k between P and Q, chooses repeatedly which of them has the faster one, and stops
+    after 1, 2, 3 ... strikes.
 
     U_h(x) bounds it from likelihood ratio x on with h strikes left, if U_0(x) >= max(0, x - y) and, wherever U_h has a slope,
 
         U_{h-1}(x) <= U_h(x),    U_{h-1}(r x) <= U_h(x) + (r - 1) x slope,    r U_{h-1}(x / r) <= r U_h(x) - (r - 1) x slope.
 
     U_h is linear between the nodes x = (1 + 1/m)^i, to (0, 0) below them, and of slope 1 above them. In parts of 2^-96,
-    u[i - low] is U(x) / x. What an inequality fails by, relative to x, is paid once per strike: U_h + paid * x meets it.
+    u[i - low] is U(x) / x. If an inequality fails by some amount, relative to x, that is paid once per strike: U_h +
+    paid * x meets it.
     """
     one, last = 2**96, high - low
     r = -(-one * (m + 1) ** k // m**k)  # rounded up by less than 1, which counts m + 1 times at most: a slope's size
@@ -194,7 +199,7 @@ def gains(m, k, low, high, y):
         for _ in range(k):
             beyond.append(beyond[-1] * m // (m + 1))
         up, down = u[k:] + [one - rest for rest in beyond[1:]], u[:1] * k + u[:-k]  # u at r x and at x / r
-        # any numbers would do: these make the second inequality an equation upwards from the turn, the third one below it
+        # any numbers would do: these make the second inequality an equation above the turn, and the third one below it
         new = [0] * (last + 1)
         new[turn] = -(-(total * r * up[turn] + near * one * down[turn - 1]) // (total**2 - near * far))
         for i in range(turn + 1, last + 1):
@@ -227,7 +232,7 @@ def check(c):
     left, right, room = y.denominator * d.denominator, y.numerator * d.denominator, y.denominator * d.numerator * one
 
     def private(p, q, left=left, right=right, room=room):
-        """p <= y * q + d * ONE for both answers and both ways round, without denominators."""
+        """p <= y * q + d * ONE for both answers in both directions, without denominators."""
         pairs = (p, q), (q, p), (one - p, one - q), (one - q, one - p)
         return all(left * a <= right * b + room for a, b in pairs)
 
@@ -236,8 +241,8 @@ def check(c):
         return private(t, q, *hair) and (t == one or not private(t + 1, q, *hair))
 
     def margin(yes, cap):
-        """Noise, and noise moved by one, over all sets of values: worst is that of the values more likely than y allows. Noise
-        without ends is clamped to the cap, with which no value may need d."""
+        """Noise, and noise moved by one, over all sets of values: worst is the set of values more likely than y allows.
+        Noise without ends is clamped to the cap; then no value may need d."""
         w = [b - a for a, b in zip(yes, yes[1:])]
         need(w == [abs(n) for n in w] and (cap is None or (type(cap) is int and cap >= 1)), "no noise, or no cap")
         if yes[0] == 0 and yes[-1] == one:
@@ -251,7 +256,7 @@ def check(c):
                 need(left * a <= right * b and left * b <= right * a, "a margin is not private")
 
     def ceiling(top):
-        """No real mechanism can have more than this, out of ONE, next to one that has at most `top`."""
+        """An upper bound on every real mechanism, out of ONE, beside one that has at most `top`."""
         return min(one, -(-(above * top + d * one) // 1), one - (one - top - d * one) // above)
 
     def close(top, t):
@@ -265,7 +270,7 @@ def check(c):
         need(apart * 2**1070 <= told.denominator * (wrong * 2**1020 + one), "a wrong error")
 
     def fixed_value(told, t, held=None, hair=()):
-        """A boundary value is the one asked for, rounded down or held lower; gives a bound on the real one."""
+        """A boundary value is the requested one, rounded down or held lower; returns a bound on the real one."""
         if told == "balanced":
             best = private(t, one - t, *hair) and (t == one or not private(t + 1, one - t - 1, *hair))
             need(best, "not the best balanced boundary")
@@ -297,7 +302,7 @@ def check(c):
             need(all(tight(*pair, hair) for pair in zip(side[1:], side)), "a level is not as truthful as possible")
             for people, t in enumerate(side, 1):
                 last, top = close(top, t), ceiling(top)
-                if people == min(cap or len(side), len(side)):  # further levels are answered as this one
+                if people == min(cap or len(side), len(side)):  # further levels are answered like this one
                     close(last if top == last else one, t)
         return f"{len(blue) + len(red)} levels, with their margins,"
 
@@ -353,7 +358,7 @@ def check(c):
 
 
 def budget(c):
-    """What was proved: the exact numbers, or if they are long a little more."""
+    """What was proved: the exact numbers, or slightly larger ones if they are long."""
 
     def shown(text):
         if len(text) <= 40:

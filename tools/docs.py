@@ -1,4 +1,4 @@
-"""What MkDocs needs to know of how we write: the README is the front page, and `>>>` begins an example, in docstrings too."""
+"""Hooks for MkDocs: the README is the front page, and `>>>` begins an example, in docstrings too."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXAMPLE = re.compile(r"^( *)(>>> (?:.*\S.*(?:\n|$))+)", re.M)  # up to an empty 
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """The README, its links as seen from docs/; what is not a page there is named and not linked."""
+    """The README, its links as seen from docs/; targets outside docs/ are named and not linked."""
     text = README.read_text().replace("[docs/", "[").replace("](docs/", "](")
     text = re.sub(r"\[([^\]]+)\]\((?!http|figures/)(?!\S+\.md\))\S+\)", r"\1", text)
     files.append(File.generated(config, "index.md", content=text))
@@ -35,13 +35,14 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(text: str, **_: Any) -> str:
-    """Python blocks are sessions, with their output. GitHub wants a bar escaped in a table's code, MkDocs shows the escape."""
+    """Python blocks are sessions, with their output. GitHub needs a bar escaped in a table's code; MkDocs would show
+    the escape."""
     text = text.replace("```python\n>>>", "```pycon\n>>>")
     return re.sub(r"`[^`\n]+`", lambda code: code[0].replace("\\|", "|"), text)
 
 
 class Docstrings(griffe.Extension):
-    """Examples become blocks of code, and a guarantee stands out."""
+    """Examples become blocks of code, and a guarantee is highlighted."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Each docstring, before it is rendered."""

@@ -1,6 +1,6 @@
-"""Is this tree ready to be published? `make release-check` builds it twice, checks it, and uses it as a stranger would.
+"""Is this tree ready to be published? `make release-check` builds it twice, checks it, and uses it as a new user would.
 
-Nothing is uploaded. What was built stays in dist/.
+Nothing is uploaded. The distributions stay in dist/.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STEPS = (
     ("[tables,cli]", "from duotone import ask"),
     ("[tables,cli,draw]", "from duotone import plotting"),
 )
-"""What is installed, step by step, and a statement that then works."""
+"""Extras to install, step by step, and a statement that then works."""
 
 
 def main() -> None:
@@ -39,13 +39,13 @@ def main() -> None:
 
 
 def _built(place: Path) -> dict[str, str]:
-    """Build both distributions; the digest of each file."""
+    """Build both distributions; returns the digest of each file."""
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", place, ROOT)
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in place.iterdir()}
 
 
 def _used(wheel: Path, folder: Path) -> None:
-    """Install the wheel in a bare environment, with more and more extras, and do what the README says."""
+    """Install the wheel in a bare environment, with more and more extras, and run the README."""
     run(sys.executable, "-m", "venv", folder / "venv")
     bare, python = _megabytes(folder / "venv"), folder / "venv" / "bin" / "python"
     for extras, works in STEPS:
@@ -78,7 +78,7 @@ def _megabytes(folder: Path) -> int:
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> None:
-    """Run a command; say what it said only where it fails."""
+    """Run a command; print its output only if it fails."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{shlex.join(map(str, command))}\n{done.stdout}{done.stderr}")

@@ -20,7 +20,7 @@ LIBRARIES = {"duotone": "duotone", "opendp": "opendp", "smartnoise": "snsql"}
 
 
 def lines(script: Path) -> int:
-    """Lines that have code on them."""
+    """Lines with code."""
     tree = ast.parse(script.read_text())
     documented = [node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.FunctionDef) and ast.get_docstring(node)]
     docstrings = {line for node in documented for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)}
@@ -29,7 +29,7 @@ def lines(script: Path) -> int:
 
 
 def answer(script: Path, module: str) -> tuple[str, bool]:
-    """What it prints, once, if its library is here; and whether it failed."""
+    """A script's output from one run, if its library is installed; and whether it failed."""
     if find_spec(module) is None:
         return "not installed", False
     done = subprocess.run([sys.executable, script], cwd=HERE.parents[1], capture_output=True, text=True)

@@ -14,7 +14,7 @@ context = dp.Context.compositor(
 
 
 def mean(ward: str) -> float:
-    """Of a ward, by half of the budget: a patient may be in both."""
+    """The mean of a ward, with half of the budget: a patient may be in both."""
     patients = (
         context.query().filter(pl.col("ward") == ward).group_by("patient").agg(pl.col("days").fill_null(0).clip(0, 30).mean())
     )

@@ -3,12 +3,12 @@
 Every dataset is a node, neighbours are edges, the true answer is a colour (blue = yes, red = no). A private answer
 is a randomised colour; Duotone designs the best one.
 
-Here are the names that a first program needs: what is called to ask, to design, to release, to prove and to keep a budget,
-what these take, and the errors to catch (the list is `__init__.pyi`; each is imported when first used). Everything else has
-an address in a package: `privacy`, `line`, `graphs`, `release`, `questions`, `ledger`, `tables`, `cli`, each of which
-imports only from those before it; beside them stand `plotting`, `accessors` (questions as methods of data frames), `paper`
-(its figures and numbers recomputed), `resources` (cores, memory, progress bars, files), `cached` (a property without a lock)
-and `errors`. docs/architecture.md has the whole picture.
+The names here are what a first program needs: functions that ask, design, release, prove and keep a budget, their
+parameters, and errors to catch (the list is `__init__.pyi`; each is imported when first used). Everything else is in a
+package: `privacy`, `line`, `graphs`, `release`, `questions`, `ledger`, `tables`, `cli`, each of which imports only from
+those before it; beside them stand `plotting`, `accessors` (questions as methods of data frames), `paper` (its figures
+and numbers recomputed), `resources` (cores, memory, progress bars, files), `cached` (a property without a lock) and
+`errors`. docs/architecture.md has the whole picture.
 
 Three voters choose 1 or 2, and blue is a majority for 1; with e^ε = 2 and δ = 1/10:
 

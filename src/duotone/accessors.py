@@ -1,6 +1,6 @@
-"""Questions as a method of a data frame: `import duotone.accessors`, and pandas' and Polars' frames have `.duotone`.
+"""Questions as a method of a data frame: after `import duotone.accessors`, pandas' and Polars' frames have `.duotone`.
 
-Whichever of the two is installed gets it. A Polars `LazyFrame` does not: collect it first.
+Each of the two that is installed gets it, but not a Polars `LazyFrame`: collect it first.
 
 >>> import duotone.accessors
 >>> import polars as pl
@@ -21,7 +21,7 @@ from duotone.tables.inspection import inspect_clipping
 
 
 class FrameQuestions:
-    """What a frame's `.duotone` has: `duotone.ask`, `prepare` and `select_groups`, and `inspect_clipping` (NOT private), each
+    """A frame's `.duotone`: `duotone.ask`, `prepare` and `select_groups`, and `inspect_clipping` (NOT private), each
     with the frame as its table."""
 
     def __init__(self, frame: Any) -> None:
@@ -44,7 +44,7 @@ def _register() -> None:
         register_dataframe_namespace("duotone")(FrameQuestions)
         registered = True
     if not registered:
-        raise DuotoneError("there is no data frame to give .duotone to: install pandas or Polars first")
+        raise DuotoneError(".duotone needs data frames: install pandas or Polars first")
 
 
 _register()

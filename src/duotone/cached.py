@@ -11,10 +11,10 @@ Value = TypeVar("Value", covariant=True)
 
 
 class cached_property(functools.cached_property[Value]):  # noqa: N801, TID251 (a decorator; this is what it is for)
-    """As `functools.cached_property` has been since Python 3.12.
+    """`functools.cached_property` as of Python 3.12.
 
-    Before, it held a lock for all objects of a class: a process forked while a thread was inside would wait forever in the
-    child. Here two threads may both compute a value, which is the same.
+    Before, it held a lock for all objects of a class: a process forked while a thread was inside would wait forever in
+    the child. Here two threads may both compute a value, which is the same.
 
     >>> class Square:
     ...     side = 3

@@ -1,4 +1,4 @@
-"""Errors that say what was given, what is allowed and how to put it right.
+"""Errors that say what was given, what is allowed and how to correct it.
 
 ValueError
 └── DuotoneError        anything a caller can put right; the command exits with 2
@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, Self
 
 
 class DuotoneError(ValueError):
-    """Bad input, in one sentence. Any error is pickled as what it was made of."""
+    """Invalid input, in one sentence. An error is pickled as its arguments."""
 
     _made_of: tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -83,7 +83,8 @@ class UnopenedTable(DuotoneError):
 
 
 class UnreadableColumn(DuotoneError):
-    """A question about a `column` whose type no rule reads; `how` says what the type is and how to convert it, where known."""
+    """A question about a `column` whose type cannot be read; `how` says what the type is and how to convert it, if
+    known."""
 
     def __init__(self, column: str, how: str = "") -> None:
         self.column, self.how = column, how
@@ -92,7 +93,7 @@ class UnreadableColumn(DuotoneError):
 
 
 class UnknownColumn(DuotoneError):
-    """A name that no column of a table has; `columns` are those there are, `hint` says what may have been meant."""
+    """A name that is not a column of the table; `columns` lists the columns, `hint` is a likely correction."""
 
     def __init__(self, column: str, columns: Iterable[str], hint: str = "", table: str = "the table") -> None:
         self.column, self.columns, self.hint, self.table = column, tuple(columns), hint, table
@@ -102,8 +103,8 @@ class UnknownColumn(DuotoneError):
 
 
 class FailedTrial(DuotoneError):
-    """A question whose own trial on made-up small tables failed: at `what`, under the seed `code`. `report` is JSON with the
-    made-up tables, which belong to nobody."""
+    """A question that failed its trial on made-up small tables: `what` failed, with the seed `code`. `report` is JSON
+    with the made-up tables, which are about nobody."""
 
     def __init__(self, what: str, code: str, report: str = "") -> None:
         self.what, self.code, self.report = what, code, report
@@ -114,7 +115,8 @@ class FailedTrial(DuotoneError):
 
 
 class Mistake(NamedTuple):
-    """What is wrong at a key of a declaration: the steps to it, the words after it, and before it the place in a file."""
+    """A mistake at a key of a declaration: the steps to the key, the words after it, and before it the place in a
+    file."""
 
     steps: tuple[str | int, ...]
     words: str
@@ -122,12 +124,12 @@ class Mistake(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """All of it."""
+        """The whole sentence."""
         return f"{self.place}{'.'.join(map(str, self.steps))}{' ' * bool(self.steps)}{self.words}"
 
 
 class DatasetError(DuotoneError):
-    """What is wrong with a dataset's declaration: `mistakes`, each with the steps to its key; of a file, with its line."""
+    """Mistakes in a dataset's declaration: `mistakes`, each with the steps to its key and, in a file, its line."""
 
     def __init__(self, *mistakes: Mistake) -> None:
         self.mistakes = mistakes
@@ -135,12 +137,12 @@ class DatasetError(DuotoneError):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """One for each mistake."""
+        """One sentence for each mistake."""
         return tuple(mistake.sentence for mistake in self.mistakes)
 
 
 class OfficeError(DuotoneError):
-    """What is wrong with an office file: `sentences`, one for each mistake, with its line."""
+    """Mistakes in an office file: `sentences`, one for each, with its line."""
 
     def __init__(self, *sentences: str) -> None:
         self.sentences = sentences
@@ -148,11 +150,11 @@ class OfficeError(DuotoneError):
 
 
 class LedgerError(DuotoneError):
-    """A ledger cannot be used as asked. Nothing was released."""
+    """A ledger cannot be used like this. Nothing was released."""
 
 
 class LedgerBusy(LedgerError):
-    """Other processes kept the ledger for longer than the caller was willing to wait."""
+    """Other processes held the ledger for longer than the caller would wait."""
 
     def __init__(self, place: str, wait: float, why: str = "") -> None:
         self.place, self.wait, self.why = place, wait, why
@@ -175,16 +177,16 @@ class OverBudget(LedgerError):
 
 
 class ServiceError(DuotoneError):
-    """A service does not answer: `status` is HTTP's, None where nothing came back; `kind` the service's own word for why, and
-    `retry_after` the seconds after which it may be asked again, where it says so."""
+    """A service does not answer: `status` is HTTP's (None without a reply), `kind` the service's code for the reason,
+    and `retry_after` the seconds after which to try again, if it says so."""
 
     def __init__(self, sentence: str, status: int | None = None, kind: str = "", retry_after: int | None = None) -> None:
         self.sentence, self.status, self.kind, self.retry_after = sentence, status, kind, retry_after
-        DuotoneError.__init__(self, sentence)  # past OverBudget, which makes a sentence of its own
+        DuotoneError.__init__(self, sentence)  # skip OverBudget, which composes its own sentence
 
 
 class OverBudgetThere(ServiceError, OverBudget):
-    """A question that does not fit into what a service has left of a budget or an allowance. Its sentence says what `asked` and
+    """A question that exceeds what a service has left of a budget or an allowance. Its sentence says what `asked` and
     `left` would."""
 
     dataset = ""

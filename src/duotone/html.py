@@ -1,4 +1,4 @@
-"""Small pages for notebooks: a table, with a bar where a number is a probability."""
+"""Small pages for notebooks: a table, with a bar for each probability."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WIDTH, HEIGHT = 120, 10
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, before: str = "", after: Iterable[str] = ()) -> str:
-    """A table with a line of text above it and some below. What stands in cells must be safe already: see `cell` and `bar`."""
+    """A table with a line of text above it and some below. Cells must be escaped already: see `cell` and `bar`."""
     top = "".join(f"<th style='text-align:left'>{escape(name)}</th>" for name in head)
     body = "".join(f"<tr>{''.join(f'<td style=text-align:left>{one}</td>' for one in row)}</tr>" for row in rows)
     notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in after)

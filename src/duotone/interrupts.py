@@ -1,5 +1,5 @@
-"""Ctrl-C, and every signal with a handler in Python, waits until levels are dropped: the error that it raises has frames, and
-whoever sees these can read them."""
+"""Ctrl-C, and every signal with a handler in Python, waits until levels are dropped: an interrupt's error carries
+frames, and whoever sees these could read levels."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Result = TypeVar("Result")
 
 
 class Held:
-    """Interrupts of the main thread while they are held: they wait, but for a stretch of work that they may end.
+    """Delayed interrupts of the main thread; work in `heard` can still be ended by one.
 
-    An interrupt is any signal with a handler in Python, which may raise anything (Ctrl-C, and SIGTERM or an alarm by a handler
-    of the program's own).
+    An interrupt is any signal with a handler in Python, which may raise anything (Ctrl-C, and SIGTERM or an alarm with
+    a handler of the program's own).
     """
 
     def __init__(self, before: Mapping[int, Callable[[int, Any], Any]] | None = None) -> None:
@@ -28,8 +28,8 @@ class Held:
 
     @contextmanager
     def heard(self) -> Iterator[None]:
-        """The first interrupt ends the work that is done in here, whatever error an engine makes of it. `noted` says so
-        for good: where it was raised in a destructor, Python swallows it."""
+        """The first interrupt ends the work in this block, whatever error an engine makes of it. `noted` records that
+        permanently: Python ignores what is raised in a destructor."""
         outside, self._heard = self._heard, True
         try:
             yield
@@ -37,7 +37,7 @@ class Held:
             self._heard = outside and not self.noted
 
     def handle(self, number: int, frame: Any) -> None:
-        """What is done about an interrupt: after one that was raised, others wait until whoever heard it drops what it knew."""
+        """Handle an interrupt: after one was raised, further ones wait until its receiver drops what it knew."""
         if self._ended:
             self.before[number](number, frame)
             return
@@ -51,21 +51,21 @@ class Held:
         self._heard = True
 
     def end(self) -> None:
-        """Signals do again what they did before, also those that waited; what one of them raises is kept."""
+        """Restore the signals' handlers, run the waiting interrupts, and keep what one of them raises."""
         self._ended, left = True, list(self.before.items())
         while left:
             try:
                 while left:
                     signal.signal(*left[-1])
                     left.pop()
-            except BaseException as error:  # of a handler that is back in its place
+            except BaseException as error:  # of a restored handler
                 self._note(error)
         for number in self.waiting:
             self._call(number)
 
     def _call(self, number: int) -> None:
         try:
-            self.before[number](number, None)  # no frame, which may have levels
+            self.before[number](number, None)  # no frame, which may hold levels
         except BaseException as error:
             self._note(error)
 
@@ -74,7 +74,7 @@ class Held:
 
 
 def bare(error: BaseException) -> BaseException:
-    """An error without the frames that it came from, and without the error it came after, which has frames of its own."""
+    """An error without its frames, and without its context, which has frames of its own."""
     error.__context__ = None
     return error.with_traceback(None)
 
@@ -84,9 +84,9 @@ _HELD: list[Held] = []
 
 @contextmanager
 def held() -> Iterator[Held]:
-    """Interrupts wait until the block has ended; then they do what they did before. Within another such block, until that ends.
+    """Delay interrupts until the block has ended; within another such block, until that ends.
 
-    Guarantee: between its beginning and its end no interrupt is raised, but in what `Held.heard` encloses. Other threads than
+    Guarantee: between its beginning and its end no interrupt is raised, except within `Held.heard`. Threads other than
     the main one are never interrupted.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -111,7 +111,7 @@ def held() -> Iterator[Held]:
 
 
 def uninterrupted(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """A function that takes or makes levels: an interrupt waits until it has returned, and its frame is gone."""
+    """Wrap a function that takes or makes levels: an interrupt waits until it has returned, and its frame is gone."""
 
     @wraps(function)
     def call(*arguments: Given.args, **named: Given.kwargs) -> Result:
@@ -123,13 +123,13 @@ def uninterrupted(function: Callable[Given, Result]) -> Callable[Given, Result]:
                 try:
                     return function(*taken[0], **taken[1])
                 finally:
-                    taken.clear()  # before an interrupt that waited is raised
+                    taken.clear()  # before a delayed interrupt is raised
         except BaseException as error:
             if not (isinstance(error, KeyboardInterrupt) or (state is not None and error is state.error)):
                 raise
             interrupt = error
         finally:
-            taken.clear()  # after one that came before they were held
-        raise bare(interrupt)  # out here, so that no error of the function is its context, with frames that have levels
+            taken.clear()  # after an interrupt that came before the block
+        raise bare(interrupt)  # raised here, so that its context is no error of the function, whose frames hold levels
 
     return call

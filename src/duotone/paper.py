@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of the paper and what Duotone computes. Numbers with four decimals agree to 10^-4, others exactly."""
+    """A statement of the paper and what Duotone computes. Numbers with four decimals agree to 10^-4, others exactly."""
 
     place: str
     what: str
@@ -45,7 +45,7 @@ def claims() -> Iterator[Claim]:
 
 
 def figures(folder: Path) -> Iterator[Path]:
-    """Every figure of the paper, and the two that its results call for, as SVG and PNG."""
+    """Write every figure of the paper, and the two that its results suggest, as SVG and PNG."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

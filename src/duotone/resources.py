@@ -1,4 +1,4 @@
-"""The machine: its cores, its memory, its temporary folders, and a bar for long work."""
+"""The machine: its cores, its memory, its temporary folders, and a progress bar for long work."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from duotone.errors import DuotoneError
 
 try:
     import fcntl
-except ImportError:  # Windows, where a user's temporary folder is their own
+except ImportError:  # Windows, where a user's temporary folder is private
     fcntl = None  # type: ignore[assignment]
 
 PIECES = 4
-"""Pieces of work per core: enough that no core waits long for another, few enough to cost nothing."""
+"""Pieces of work per core: enough to balance the cores, few enough to cost nothing."""
 
 
 def cores() -> int:
@@ -41,9 +41,10 @@ def cores() -> int:
 def everywhere(
     work: Callable[..., Any], size: int, *arguments: Any, least: int = 2**17, advance: Callable[[int], None] | None = None
 ) -> list[Any]:
-    """work(*arguments, start, stop) over 0 … size in pieces, on every core; what each piece gave, in order.
+    """Run work(*arguments, start, stop) over 0 … size in pieces, on every core; returns the results in order.
 
-    The work releases Python's lock (`nogil`). A piece is a multiple of `least`; `advance` gets the size of each one done.
+    The work releases Python's lock (`nogil`). A piece is a multiple of `least`; `advance` gets the size of each
+    finished one.
     """
     piece = -(-size // (cores() * PIECES * least)) * least
     parts = [(work, arguments, start, min(start + piece, size), advance) for start in range(0, size, piece)]
@@ -61,7 +62,7 @@ def everywhere(
 
 @lru_cache(maxsize=1)
 def _pool(process: int) -> ThreadPoolExecutor:
-    """Threads are not inherited by a fork, so each process has its own."""
+    """Threads are not inherited by a fork, so each process has its own pool."""
     return ThreadPoolExecutor(cores(), thread_name_prefix=f"duotone-{process}")
 
 
@@ -78,7 +79,7 @@ _OPEN: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def keep_in_child(connection: Any) -> None:
-    """A connection that a forked child must never finalise, at its exit either: what is behind it is its parent's."""
+    """Keep a connection that a forked child must never finalise, even at its exit: it belongs to its parent."""
     _OPEN.add(connection)
 
 
@@ -92,7 +93,7 @@ os.register_at_fork(after_in_child=_keep)
 
 def free_memory() -> int:
     """The bytes that this process may still take without swapping."""
-    # psutil 7.2 reads /proc/meminfo too and knows nothing of cgroups: in a container it gives what the whole machine has free.
+    # psutil 7.2 reads /proc/meminfo too and ignores cgroups: in a container it returns the free memory of the whole machine.
     free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else sys.maxsize
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
@@ -106,7 +107,7 @@ def free_memory() -> int:
 
 @dataclass(frozen=True)
 class EngineLimits:
-    """What an engine inside the process may use: bytes of memory, threads, and bytes on the disk besides."""
+    """Limits of an engine inside the process: bytes of memory, threads, and bytes of disk."""
 
     memory: int
     threads: int
@@ -125,7 +126,7 @@ _LIMITS: ContextVar[EngineLimits | None] = ContextVar("_LIMITS", default=None)
 
 
 def engine_limits() -> EngineLimits:
-    """Those of the block that one is in, or of the machine."""
+    """The limits of the current block, or of the machine."""
     return _LIMITS.get() or machine_limits()
 
 
@@ -133,7 +134,7 @@ _CHECK: ContextVar[Callable[[Any], None] | None] = ContextVar("_CHECK", default=
 
 
 def further_check(question: Any) -> None:
-    """Refuse a question that the block that one is in refuses."""
+    """Refuse a question that the current block refuses."""
     check = _CHECK.get()
     if check is not None:
         check(question)
@@ -141,8 +142,8 @@ def further_check(question: Any) -> None:
 
 @contextmanager
 def limited(limits: EngineLimits, check: Callable[[Any], None] | None = None) -> Iterator[None]:
-    """Engines that are opened in the block, and questions that are checked in it, have these limits. `check` refuses further
-    questions, before anything is done with their text: before their trial, too."""
+    """Set limits for engines that are opened, and questions that are checked, in the block. `check` refuses further
+    questions, before anything is done with their text, even their trial."""
     before, checked_before = _LIMITS.set(limits), _CHECK.set(check)
     try:
         yield
@@ -152,7 +153,7 @@ def limited(limits: EngineLimits, check: Callable[[Any], None] | None = None) ->
 
 
 def memory() -> int:
-    """The bytes of memory that the machine has, or its container may use."""
+    """The bytes of memory of the machine, or of its container."""
     every = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 * 2**30
     try:
         return min(every, int(Path("/sys/fs/cgroup/memory.max").read_text()))
@@ -161,7 +162,7 @@ def memory() -> int:
 
 
 def must_fit(need: int, what: str) -> None:
-    """Refuse work beforehand that memory would not hold.
+    """Refuse work that would not fit into memory, before it starts.
 
     >>> must_fit(2**60, "the levels of 60 voters")
     Traceback (most recent call last):
@@ -174,7 +175,8 @@ def must_fit(need: int, what: str) -> None:
 
 @contextmanager
 def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
-    """A bar with the time left, on standard error and only on a terminal; call what it gives with each amount done."""
+    """A progress bar with the time left, on standard error and only on a terminal; call the returned function with each
+    amount done."""
     if not sys.stderr.isatty() or find_spec("rich") is None:
         yield lambda _: None
         return
@@ -188,7 +190,7 @@ def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
 
 
 def literal_path(path: Path) -> str:
-    """A path for an engine that takes *, ? and [ for patterns: this file and no other.
+    """A path for an engine that treats *, ? and [ as patterns: this file and no other.
 
     >>> literal_path(Path("visits[1]*.csv"))
     'visits[[]1][*].csv'
@@ -202,13 +204,13 @@ TRIES = 100
 
 @dataclass(frozen=True)
 class _Own:
-    """This process's folder, and the descriptor whose lock says that it lives."""
+    """This process's folder, and the descriptor whose lock shows that it lives."""
 
     folder: Path
     descriptor: int | None
     process: int
     whose: tuple[str, int]
-    """Where temporary files were, and who the process was: one may give up its rights."""
+    """Where temporary files were before, and the user of the process, which may give up its rights."""
 
 
 _OWN: list[_Own] = []
@@ -216,10 +218,10 @@ _TURN = [threading.Lock()]
 
 
 def temporary_folder() -> Path:
-    """The folder of this process, with mode 700, made at its first use and removed at its end.
+    """The folder of this process, with mode 700, created at its first use and removed at its end.
 
-    Guarantee: as long as the process lives, no other one removes it; after that, the next one that calls this does, whatever
-    the first one died of.
+    Guarantee: as long as the process lives, no other one removes it; after that, the next one that calls this does,
+    however the first one ended.
     """
     with _TURN[0]:
         whose = tempfile.gettempdir(), _user()
@@ -230,7 +232,7 @@ def temporary_folder() -> Path:
 
 
 def leave_temporary_folder() -> None:
-    """Remove it now: for a process that a signal will end, before anything else is done at its end."""
+    """Remove the folder now: for a process that a signal will end, as the first step of ending."""
     with _TURN[0]:
         for own in _OWN:
             _leave(own)
@@ -248,7 +250,7 @@ def _made(whose: tuple[str, int]) -> _Own:
         for _ in range(TRIES):
             try:
                 folder, descriptor = _inside(parent)
-            except FileNotFoundError:  # whoever ends last removes the parent
+            except FileNotFoundError:  # the last process removes the parent
                 continue
             except OSError:
                 break
@@ -257,14 +259,14 @@ def _made(whose: tuple[str, int]) -> _Own:
 
 
 def _inside(parent: Path) -> tuple[Path, int]:
-    """A new folder in the parent, locked; OSError where the parent is not ours alone, or is being removed."""
+    """A new, locked folder in the parent; OSError if the parent is not ours alone, or is being removed."""
     with suppress(FileExistsError):
         parent.mkdir(mode=0o700)
     turn = _opened(parent)
     try:
         status = os.fstat(turn)
         if status.st_uid != _user() or stat.S_IMODE(status.st_mode) & 0o077:
-            raise PermissionError(f"{parent} is somebody else's, too")
+            raise PermissionError(f"{parent} belongs to another user")
         fcntl.flock(turn, fcntl.LOCK_EX)
         if os.stat(parent).st_ino != status.st_ino:
             raise FileNotFoundError(parent)
@@ -283,7 +285,7 @@ def _opened(folder: Path) -> int:
 
 
 def _remove_if_dead(folder: Path) -> None:
-    with suppress(OSError):  # it is no folder, or its process lives
+    with suppress(OSError):  # not a folder, or its process lives
         descriptor = _opened(folder)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -293,7 +295,7 @@ def _remove_if_dead(folder: Path) -> None:
 
 
 def _leave(own: _Own) -> None:
-    """At the end of the process that made it: not at that of one that was forked from it."""
+    """At the end of the process that created it, not of a fork."""
     if own.process == os.getpid():
         shutil.rmtree(own.folder, ignore_errors=True)
         if own.descriptor is not None:
@@ -302,7 +304,7 @@ def _leave(own: _Own) -> None:
 
 
 def _in_child() -> None:
-    """A process that was forked has a folder of its own; the lock may have been held by a thread that it does not have."""
+    """Give a forked process a folder of its own; the lock may be held by a thread that the fork does not have."""
     _OWN.clear()
     _TURN[:] = [threading.Lock()]
 

@@ -52,7 +52,7 @@ CHANGES = [
     ("tick = 0.02", "tick = 0", "clock.tick must be greater than 0"),
     ("rows = 10000", "rows = 10000\nallowance = { epsilon = 1 }", "datasets.calls.allowance is refused: close calls"),
     ('votes = { epsilon = "0.5"', "votes = { epsilon = 5", "people.ben.allowances.votes is refused: it is more than the whole"),
-    ("approval = true", 'approval = true\napprovers = ["zoe"]', "datasets.stays.approvers.0 is nobody of this office: zoe"),
+    ("approval = true", 'approval = true\napprovers = ["zoe"]', "stays.approvers.0 is not a person of this office: zoe"),
     ("[limits]", '[server]\ncertificate = "x.pem"\n[limits]', "server needs both certificate and key"),
     ("[people.iris]", '[people."i/x"]', "people"),
     ('datasets = ["votes", "stays", "calls"]', "", "people.ana is an analyst of no dataset"),
@@ -139,7 +139,7 @@ def test_a_budget_is_given_once(tmp_path: Path) -> None:
     with pytest.raises(DuotoneError, match="a budget is given once"):
         open_desk(make_office(tmp_path, more, STAYS, CALLS))
     renamed = VOTES.replace("[datasets.votes]", "[datasets.ballots]")
-    with pytest.raises(DuotoneError, match=r"was asked about as votes.*keep its name"):
+    with pytest.raises(DuotoneError, match=r"was asked about as votes before.*keep that name"):
         open_desk(make_office(tmp_path, renamed, STAYS, CALLS, people=PEOPLE.replace("votes", "ballots")))
 
 
@@ -322,7 +322,7 @@ def test_tokens_by_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str
     shown = done("list")
     assert all(word in shown for word in ("held by", "their assistant", "the person", "ends", mine.split("_")[1]))
     assert mine.split("_", 2)[2] not in shown
-    assert "zoe is nobody of this office" in command(capsys, "token", "add", "zoe", *office)
+    assert "zoe is not a person of this office" in command(capsys, "token", "add", "zoe", *office)
     assert done("revoke", "ana", "--id", mine.split("_")[1]) == "1 token of ana revoked\n"
     assert (tokens.verified(mine), tokens.verified(assistants) is None) == (None, False)
     assert "ana has no such token" in command(capsys, "token", "revoke", "ana", "--id", mine.split("_")[1], *office)

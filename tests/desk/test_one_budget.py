@@ -50,7 +50,7 @@ def test_another_name_gives_no_fresh_budget_after_a_restart(tmp_path: Path, way:
     way(tmp_path / "votes.parquet", tmp_path / "other.parquet")
     again = renamed(office, "other.parquet")
     for start in (lambda: at_desk(again).__enter__(), lambda: check_office(again)):
-        with pytest.raises((DuotoneError, OfficeError), match="was asked about as votes: one table has one budget"):
+        with pytest.raises((DuotoneError, OfficeError), match="was asked about as votes before: one table has one budget"):
             start()
 
 
@@ -103,7 +103,7 @@ def test_a_file_among_others_is_the_same_table(tmp_path: Path) -> None:
     folder.mkdir()
     shutil.copy(tmp_path / "votes.parquet", folder / "1.parquet")
     pq.write_table(table.slice(0, 0), folder / "2.parquet")
-    with pytest.raises(DuotoneError, match="was asked about as votes: one table has one budget"):
+    with pytest.raises(DuotoneError, match="was asked about as votes before: one table has one budget"):
         at_desk(renamed(office, "copies")).__enter__()
     pq.write_table(table.slice(0, 500), folder / "1.parquet")
     with at_desk(renamed(office, "copies")) as desk:

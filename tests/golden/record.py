@@ -1,4 +1,4 @@
-"""Running the commands, and what is kept of each."""
+"""Run the commands, and record what they do."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MASKS = (
 
 
 class Stream:
-    """Bytes that look like chance and are the same each time."""
+    """Bytes that look random and are the same each time."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -38,7 +38,7 @@ class Stream:
 
 
 def record(folder: Path) -> Iterator[dict[str, Any]]:
-    """Run every command in a folder, in order, and give what it did."""
+    """Run every command in a folder, in order, and yield what it did."""
     for given in (HERE / "given").iterdir():
         shutil.copy(given, folder)
     shutil.copy(CHILE, folder)
@@ -77,5 +77,5 @@ def _masked(text: str) -> str:
 
 
 def kept() -> list[dict[str, Any]]:
-    """What was kept."""
+    """The recorded behaviour."""
     return list(json.loads(KEPT.read_text()))

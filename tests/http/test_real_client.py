@@ -180,7 +180,7 @@ async def assistants_play(assistant: Assistant) -> None:
         await assistant.use("preview_question", **{**terms, "question": "count(name) > 3"})
     with pytest.raises(Failed, match="no such dataset"):
         await assistant.use("budget_left", dataset="other")
-    with pytest.raises(Failed, match=r"^unit is not yours to say"):
+    with pytest.raises(Failed, match=r"^unit cannot be given"):
         await assistant.use("plan_question", **terms, unit="town")
 
 

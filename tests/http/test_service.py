@@ -191,7 +191,7 @@ def test_what_is_wrong_with_a_request_is_said_in_plain_words(served: Served) -> 
         for sent, said in (
             ({"eps": 1}, "eps is not known: epsilon is"),
             ({"colour": 1}, "colour is not known; known are question, by, epsilon"),
-            ({"per_unit": "avg"}, "per_unit is not yours to say: the owner of the dataset declares it"),
+            ({"per_unit": "avg"}, "per_unit cannot be given: the owner of the dataset declares it"),
             ({"epsilon": [1]}, "epsilon must be a number, or a text with one"),
             ({"error": {"wrong": 0.1}}, "error.people is missing"),
             ({"max_groups": 0}, "max_groups must be at least 1"),

@@ -156,7 +156,7 @@ async def broken(*given: object) -> Any:
     ("arguments", "sentence"),
     [
         ({}, "dataset is missing"),
-        ({"dataset": "a", "unit": "id"}, "unit is not yours to say: the owner of the dataset declares it"),
+        ({"dataset": "a", "unit": "id"}, "unit cannot be given: the owner of the dataset declares it"),
         ({"dataset": "a", "eps": 1}, "eps is not known: epsilon is"),
         ({"dataset": "a", "max_groups": 0}, "max_groups must be at least 1"),
         ({"dataset": "a", "error": {"wrong": 0.1, "people": 0}}, "error.people must be at least 1"),

@@ -1,4 +1,5 @@
-"""What tests share: oracles, cases, servers, and how tests run. Imported as `support`, from the folder `TESTS`."""
+"""What tests share: oracles, cases, servers, and settings of test runs. Imported as `support`, from the folder
+`TESTS`."""
 
 from pathlib import Path
 

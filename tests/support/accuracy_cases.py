@@ -1,4 +1,4 @@
-"""Questions about real tables, with the limit varied so that the table is 1 to 20 people from flipping, on both sides."""
+"""Questions about real tables, with limits such that the table is 1 to 20 people from flipping, on both sides."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ CHILE = Path(__file__).parents[2] / "examples" / "chile" / "chile.csv"
 MARGINS = 20
 REACH = MARGINS + 4
 SAMPLES = 9
-"""Limits looked at for each level, evenly spread, both ends included."""
+"""Limits for each level, evenly spread, both ends included."""
 Level = Callable[[int], int]
 
 
 class Groups(NamedTuple):
-    """Two groups whose noisy averages are compared: centred sums, sizes, half the width of the bounds; and what one person can
-    change of each average at most if the sizes are known and the averages as good as known."""
+    """Two groups whose noisy averages are compared: centred sums, sizes, half the width of the bounds; and the most
+    that one person can change each average if the sizes are known and the averages nearly so."""
 
     sums: tuple[float, float]
     sizes: tuple[int, int]
@@ -40,12 +40,12 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True)
 class Cases:
-    """One question with many limits, an entry each: the level, how far the statistic is from the limit (`z`), and what one
-    person can change of it at most (`width`).
+    """One question with many limits, an entry each: the level, the distance of the statistic from the limit (`z`), and
+    the most that one person can change it (`width`).
 
-    `parts` are the widths of the two noises that libraries add instead (Laplace noise of scale width / ε), `spread` that of
-    their normal noises together; for two averages, `groups`. `least` is what one person can change at least, on any table,
-    downwards and upwards. `whole` tells whether the statistic is a whole number. `alike` is False where the noise protects less
+    `parts` are the widths of the two noises that libraries add instead (Laplace noise of scale width / ε), `spread`
+    that of their normal noises together; for two averages, `groups`. `least` is the least that one person can change on
+    any table, downwards and upwards. `whole`: the statistic is an integer. `alike` is False if the noise protects less
     than Duotone.
     """
 
@@ -71,7 +71,7 @@ class Cases:
 
 
 def limits_by_level(level: Level, low: int, high: int) -> list[int]:
-    """Limits, as whole numbers, at which the table is up to `MARGINS` people from flipping; levels fall as limits rise."""
+    """Integer limits at which the table is up to `MARGINS` people from flipping; levels fall as limits rise."""
     wanted = range(MARGINS - 1, -MARGINS - 1, -1)
     last = [_last(level, low, high, target) for target in (MARGINS, *wanted)]
     chosen = []
@@ -90,7 +90,7 @@ def _last(level: Level, low: int, high: int, target: int) -> int:
 
 
 def fine(width: float, people: int) -> int:
-    """Steps per unit such that one person moves the average by some thousand of them."""
+    """Steps per unit such that one person moves the average by about a thousand of them."""
     return int(10 ** max(0, math.ceil(math.log10(1000 * people / width))))
 
 
@@ -103,7 +103,7 @@ def count(name: str, held: Sequence[bool]) -> Cases:
 
 
 def share(name: str, held: Sequence[bool]) -> Cases:
-    """avg(condition) > t: those who meet it score 1 − t, the others −t. Libraries add noise to both counts."""
+    """avg(condition) > t: people who meet it score 1 − t, the others −t. Libraries add noise to both counts."""
     scale = fine(1, len(held))
     c, n = sum(held), len(held)
 
@@ -120,7 +120,8 @@ def share(name: str, held: Sequence[bool]) -> Cases:
 
 
 def mean(name: str, values: Sequence[int], low: int, high: int, neighbours: Any = "add-remove") -> Cases:
-    """avg(x) > t. One sum: of x − t. Libraries add noise to the sum about the middle of the bounds, and to the count."""
+    """avg(x) > t: one sum, of x − t. Libraries add noise to the sum about the middle of the bounds, and to the
+    count."""
     v, n = sorted(values), len(values)
     scale, total = fine(high - low, n), sum(v)
     one = np.array([1], dtype=object)
@@ -157,8 +158,8 @@ def _threshold(scores: Scores, low: int, high: int, neighbours: Any) -> int:
 def versus(name: str, first: Sequence[int], second: Sequence[int], low: int, high: int, neither: int | None = None) -> Cases:
     """avg(x) filter (A) − avg(x) filter (B) > t, as `duotone ask` takes it.
 
-    Under add-remove libraries compare two noisy averages. Under replace (`neither` given: how many are in neither group) one
-    noise on the difference is enough if the groups are public, which Duotone does not suppose.
+    Under add-remove libraries compare two noisy averages. Under replace (`neither` given: how many are in neither
+    group) one noise on the difference is enough if the groups are public, which Duotone does not assume.
     """
     sides = [Side(len(v), sum(v), v[: -REACH - 1 : -1], v[:REACH]) for v in (sorted(first), sorted(second))]
 
@@ -178,9 +179,9 @@ def versus(name: str, first: Sequence[int], second: Sequence[int], low: int, hig
 
 
 def versus_public(name: str, first: Sequence[int], second: Sequence[int], low: int, high: int) -> Cases:
-    """The same where who is in which group is public, and one person's value may change: Duotone at that distance.
+    """The same if the groups are public, and one person's value may change: Duotone at that distance.
 
-    Each change moves the difference by so much at most: the largest first.
+    Each change moves the difference by a certain amount at most: the largest first.
     """
     n, m = len(first), len(second)
     apart = Fraction(sum(first), n) - Fraction(sum(second), m)

@@ -22,7 +22,7 @@ def edges(yes: Sequence[Fraction]) -> list[Edge]:
 
 
 def enumerated(chosen: Sequence[Edge], alpha: Fraction) -> Fraction:
-    """δ at e^ε = α for answers on these edges: every one of the 2^k outputs."""
+    """δ at e^ε = α for answers on these edges: all 2^k outputs."""
     total = Fraction(0)
     for output in product((True, False), repeat=len(chosen)):
         p = q = Fraction(1)
@@ -33,7 +33,7 @@ def enumerated(chosen: Sequence[Edge], alpha: Fraction) -> Fraction:
 
 
 def worst(choices: Sequence[Edge], answers: int, alpha: Fraction) -> Fraction:
-    """δ at e^ε = α against someone who picks the worst edge for each answer after seeing all answers before it."""
+    """δ at e^ε = α against an adversary who picks the worst edge for each answer after seeing all earlier answers."""
 
     @cache
     def value(left: int, odds: Fraction) -> Fraction:
@@ -52,7 +52,7 @@ def worst(choices: Sequence[Edge], answers: int, alpha: Fraction) -> Fraction:
 
 
 def product_of(outcomes: Sequence[Edge], answers: int, alpha: Fraction) -> Fraction:
-    """δ at e^ε = α of a pair given by its outcomes (P, Q), taken so many times: sums over all outputs, grouped."""
+    """δ at e^ε = α of this many copies of a pair given by its outcomes (P, Q): sums over all outputs, grouped."""
     spread: dict[tuple[Fraction, Fraction], int] = {(Fraction(1), Fraction(1)): 1}
     for _ in range(answers):
         following: dict[tuple[Fraction, Fraction], int] = {}
@@ -66,11 +66,11 @@ def product_of(outcomes: Sequence[Edge], answers: int, alpha: Fraction) -> Fract
 
 
 Outcomes = list[tuple[Any, Any, int]]
-"""Of each answer: how many times as likely it is at the first of two neighbours, how likely at the second, what is charged."""
+"""For each answer: its likelihood ratio between two neighbours, its probability at the second, and its charge."""
 
 
 def outcomes(table: Table, level: int, other: int) -> Outcomes:
-    """What a question tells where neighbours have these levels."""
+    """The outcomes of a question if neighbours have these levels."""
     pairs = zip(table.chances(level), table.chances(other), (0, 1, 0), strict=True)
     return [(gmpy2.mpq(p) / gmpy2.mpq(q), gmpy2.mpq(q), charge) for p, q, charge in pairs]
 
@@ -78,8 +78,8 @@ def outcomes(table: Table, level: int, other: int) -> Outcomes:
 def best_strategy(
     table: Table, levels: Sequence[tuple[int, int]], exp_epsilon: Fraction, questions: int, calls: int
 ) -> Fraction:
-    """What the best of all strategies gains that asks up to so many questions, each with one of these pairs of levels, chosen
-    by all answers so far, and that ends with so many close calls: exactly, by the likelihood ratio so far."""
+    """The gain of the best strategy with up to this many questions, each with one of these pairs of levels, chosen by
+    all answers so far, that ends with this many close calls: exactly, by the likelihood ratio so far."""
     moves = [outcomes(table, *pair) for pair in levels]
     bound, known = gmpy2.mpq(exp_epsilon), dict[Any, Any]()
 
@@ -98,8 +98,9 @@ def best_strategy(
 
 
 def patient(table: Table, level: int, exp_epsilon: float, questions: int, calls: int) -> float:
-    """The same in floats for very many questions, all at one level and the next one out, either way round: a likelihood ratio
-    is then known by how many more of the clear answers, and of the close calls, came one way round than the other."""
+    """The same in floats for very many questions, all at one level and the next one out, in either direction: the
+    likelihood ratio then depends only on the differences between the directions' numbers of clear answers and of close
+    calls."""
     import numpy as np
 
     (near, right, _), (strike, close, _), (_, wrong, _) = (
@@ -122,11 +123,11 @@ def patient(table: Table, level: int, exp_epsilon: float, questions: int, calls:
 
 
 def lattice(epsilon: float, step: float, jump: int) -> Iterator[float]:
-    """What one strategy gains with 1, 2, 3, … close calls, at levels of which the clocks differ by e^step: each question is
-    such that a close call changes the likelihood ratio `jump` times as much as a clear answer, the other way.
+    """The gain of one strategy with 1, 2, 3, … close calls, at levels whose clocks differ by e^step: each question
+    changes the likelihood ratio by a close call `jump` times as much as by a clear answer, in the other direction.
 
-    From likelihood ratio e^ε on, the first neighbour has the faster clock; below it, the second one. Where the ratio leaves the
-    nodes, nothing more is gained below them, and one stops above them.
+    From likelihood ratio e^ε on, the first neighbour has the faster clock; below it, the second one. Outside the nodes,
+    nothing more is gained below, and the strategy stops above.
     """
     ratio = math.exp(step)
     low, high = 0.0, step / (jump * (ratio - 1))

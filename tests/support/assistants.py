@@ -1,4 +1,4 @@
-"""An assistant, played by the `mcp` package's own client: over standard input and output, over HTTP, or in memory."""
+"""An assistant: the `mcp` package's own client, over standard input and output, over HTTP, or in memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Assistant:
 
 @asynccontextmanager
 async def over_stdio(url: str, token: str) -> AsyncIterator[Assistant]:
-    """By the command `duotone mcp URL`, in a process of its own."""
+    """Through the command `duotone mcp URL`, in another process."""
     source = str(Path(duotone.__file__).parents[1])
     environment = {"DUOTONE_TOKEN": token, "PYTHONPATH": source, "PYTHONWARNINGS": "error"}
     parameters = StdioServerParameters(command=sys.executable, args=["-m", "duotone", "mcp", url], env=environment)
@@ -68,7 +68,7 @@ async def in_memory(server: Any, mode: str = "auto") -> AsyncIterator[Assistant]
 
 
 def played(connected: Any, play: Callable[[Assistant], Awaitable[T]]) -> T:
-    """What an assistant does while it is connected."""
+    """Run an assistant's steps while it is connected."""
 
     async def main() -> T | Failed:
         async with connected as assistant:

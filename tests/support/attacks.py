@@ -1,4 +1,5 @@
-"""Askers in processes of their own, long-lived, that can be sent a question at any moment; and what else befalls a file."""
+"""Long-lived askers in processes of their own, to which a question can be sent at any moment; and accidents of a
+ledger's file."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from typing import Any, Self
 from support import TESTS
 
 ENDINGS = ("-wal", "-shm", "-journal")
-"""What SQLite may leave beside a file."""
+"""Files that SQLite may leave beside a file."""
 STOCK = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=float(sys.argv[3]))
@@ -57,7 +58,7 @@ for line in sys.stdin:
 
 
 class Asker:
-    """Asks at ε = 0.5, each time for a new answer; a coin flipped without an answer is counted too."""
+    """Asks at ε = 0.5, each time for a new answer; also counts a coin that was flipped without an answer."""
 
     def __init__(self, place: Any, wait: float = 5) -> None:
         command = [sys.executable, "-c", LOOP, str(place), str(TESTS), str(wait)]
@@ -98,7 +99,7 @@ class Asker:
 
 @contextlib.contextmanager
 def stranger(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
-    """Another program, which says that it is ready; it is killed in the end."""
+    """Another program, which reports that it is ready; it is killed at the end."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -110,7 +111,7 @@ def stranger(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
 
 
 def charges(path: Path) -> int:
-    """Counted by another program than the one on trial."""
+    """The charges, counted by another program than the one under test."""
     with sqlite3.connect(f"file:{path}?immutable=1", uri=True) as connection:
         (count,) = connection.execute("SELECT count(*) FROM duotone_entries WHERE kind = 'charge'").fetchone()
     connection.close()
@@ -122,7 +123,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def interrupt(path: Path) -> None:
-    """A writer that dies in the midst of its commit: some pages are written, and the journal lies there."""
+    """A writer that dies in the middle of its commit: some pages are written, and the journal remains."""
     done = subprocess.run([sys.executable, "-c", INTERRUPTED, path, TESTS], capture_output=True, text=True)
     assert done.returncode == -signal.SIGXFSZ, done.stderr
     assert path.with_name(path.name + "-journal").stat().st_size > 512

@@ -1,4 +1,5 @@
-"""Both checkers of certificates, the package's and the tool that shares no code with it; good certificates, and spoilt ones."""
+"""Both checkers of certificates, the package's and the tool that shares no code with it; valid certificates, and
+damaged ones."""
 
 from __future__ import annotations
 
@@ -54,8 +55,8 @@ def both_reject(certificate: dict[str, Any]) -> bool:
 
 
 def small_close_calls(budget: ApproxDP, question: ThreeWay, jump: int = 2, levels: int = 6) -> dict[str, Any]:
-    """A certificate of as many close calls as coarse nodes show to fit, and of the first few levels of the table: beyond these
-    it stays as it is."""
+    """A certificate of as many close calls as coarse nodes can prove to fit, and of the first few levels of the table,
+    after which it is constant."""
     grid = Grid.of(budget, question, jump)
     bounds = [*itertools.takewhile(lambda bound: bound <= budget.delta, deltas(budget, grid))]
     certificate = CloseCalls(budget, question, len(bounds), bounds[-1], grid).certificate()
@@ -64,12 +65,12 @@ def small_close_calls(budget: ApproxDP, question: ThreeWay, jump: int = 2, level
 
 
 def clear_of(certificate: dict[str, Any]) -> list[str]:
-    """Of close calls: the numbers of a clear right answer, by distance to the boundary."""
+    """For close calls: the numbers of a clear right answer, by distance to the boundary."""
     return [row["numbers"][0] for row in certificate["rows"][-certificate["lowest"] :]]
 
 
 def sides_of(certificate: dict[str, Any], clear: list[str]) -> dict[str, Any]:
-    """Of close calls: the rows of both sides, of these numbers of a clear right answer."""
+    """For close calls: the rows of both sides, from these numbers of a clear right answer."""
     one = 2 ** certificate["bits"]
     wrong = Fraction(certificate["wrong"]) * one // 1
     side = [[each, str(one - int(each) - wrong), str(wrong)] for each in clear]
@@ -78,7 +79,7 @@ def sides_of(certificate: dict[str, Any], clear: list[str]) -> dict[str, Any]:
 
 
 def truths(certificate: dict[str, Any]) -> tuple[list[int], list[int]]:
-    """Of a line: the numbers of the truth, by distance to the boundary, where it is yes and where it is no."""
+    """For a line: the numbers of the truth, by distance to the boundary, for a true yes and for a true no."""
     lowest, rows = certificate["lowest"], [[int(each) for each in row["numbers"]] for row in certificate["rows"]]
     return [row[0] for row in rows[-lowest:]], [row[1] for row in rows[:-lowest][::-1]]
 
@@ -102,7 +103,7 @@ def random_lines(count: int, seed: int) -> Iterator[dict[str, Any]]:
 
 
 def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
-    """Puts a value at a place of a certificate, by the names on the way to it."""
+    """Set a value of a certificate, by the names on the path to it."""
 
     def apply(certificate: dict[str, Any]) -> None:
         *way, last = path.split(".")
@@ -170,7 +171,7 @@ JUNK: list[Any] = [
 
 
 def places(node: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every place in a JSON value."""
+    """Every position in a JSON value."""
     for key in node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ():
         yield (*way, key)
         yield from places(node[key], (*way, key))
@@ -199,7 +200,7 @@ def added(certificate: Any, way: tuple[Any, ...], rng: random.Random) -> None:
 
 
 def respelled(certificate: Any, way: tuple[Any, ...], rng: random.Random) -> None:
-    """The same number, or nearly, in other letters."""
+    """The same number, or nearly, in other characters."""
     text = str(inside(certificate, way))
     at = rng.randrange(len(text) + 1)
     spellings = [
@@ -227,7 +228,7 @@ def retyped(certificate: Any, way: tuple[Any, ...], rng: random.Random) -> None:
 
 
 def swapped(certificate: Any, way: tuple[Any, ...], rng: random.Random) -> None:
-    """Two values change places, in one object or list or across them."""
+    """Two values change places, within one object or list or across them."""
     other = rng.choice([*places(certificate)])
     if other[: len(way)] == way or way[: len(other)] == other:
         return
@@ -252,10 +253,10 @@ def spoilt(certificate: dict[str, Any], rng: random.Random) -> str:
     for _ in range(rng.choice([1, 1, 1, 2])):
         ways = [*places(bad)]
         if ways:
-            top = rng.choice([way for way in ways if len(way) == 1])  # else most changes would fall on long lists
+            top = rng.choice([way for way in ways if len(way) == 1])  # otherwise most changes would hit long lists
             rng.choice(CHANGES)(bad, rng.choice([way for way in ways if way[0] == top[0]]), rng)
     text = json.dumps(bad)
-    if rng.random() < 0.1:  # the first or the last of two of a name would count
+    if rng.random() < 0.1:  # a reader might take the first or the last of two equal names
         keys = [
             "bits",
             "version",

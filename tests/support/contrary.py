@@ -1,8 +1,8 @@
-"""Coins that say what is less likely: a test that passes under them does not pass by luck.
+"""Coins that give the less likely answer: a test that passes with them does not pass by luck.
 
-`pytest -p support.contrary`, with tests/ on PYTHONPATH, runs the tests with such coins, in this process and in those that it
-starts. A coin says the less likely answer wherever that has a chance above `CERTAIN`; where a test dictates the random bits, or
-sets a test seed, chance does not decide, and coins say what they would.
+`pytest -p support.contrary`, with tests/ on PYTHONPATH, runs the tests with such coins, in this process and in those
+that it starts. A coin gives the less likely answer if its chance is above `CERTAIN`; if a test dictates the random
+bits, or sets a test seed, chance does not decide, and coins work as usual.
 
 (PYTEST_DONT_REWRITE: pytest warns of a plugin that was imported before it, as xdist's workers do.)
 """
@@ -23,13 +23,13 @@ from typing import Any
 from support import TESTS
 
 CERTAIN = 40
-"""What has a chance of at most 2^-40 counts as what does not happen."""
+"""A chance of at most 2^-40 counts as impossible."""
 COIN = "duotone.release.coin"
 SYSTEM = os.urandom
 
 
 def pytest_load_initial_conftests(early_config: Any) -> None:
-    """Before anything is imported that has coins; processes that tests start do the same first."""
+    """Before anything with coins is imported; processes that tests start do the same first."""
     if any(isinstance(finder, Finder) for finder in sys.meta_path):
         return  # a worker of xdist, which is such a process
     install()
@@ -41,12 +41,13 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
 
 
 def install() -> None:
-    """From here on, in this process."""
+    """For the rest of this process."""
     sys.meta_path.insert(0, Finder())
 
 
 class Finder(MetaPathFinder):
-    """Changes coins when they are imported, not before: most processes never do, and some tests look at what is imported."""
+    """Changes coins when they are imported, not before: most processes never import them, and some tests look at what
+    is imported."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, _: ModuleType | None = None) -> ModuleSpec | None:
         spec = PathFinder.find_spec(name, path) if name == COIN else None
@@ -63,7 +64,7 @@ class Finder(MetaPathFinder):
 
 
 def make_contrary(module: Any) -> None:
-    """Change the coins of `duotone.release.coin`. They draw all the same, so that nothing else about them changes."""
+    """Change the coins of `duotone.release.coin`. They still draw, so nothing else about them changes."""
     import numpy as np
 
     coin, keystream = module.Coin, module.Keystream
@@ -96,7 +97,7 @@ def make_contrary(module: Any) -> None:
     def _toss(self: Any, levels: Any, out: Any, buffers: Any) -> None:
         draw_chunk(self, levels, out, buffers)
         if by_chance():
-            where = np.clip(levels, self._lowest, self._highest, out=buffers.ties[: len(levels)])  # a test weighs the memory
+            where = np.clip(levels, self._lowest, self._highest, out=buffers.ties[: len(levels)])  # a test measures the memory
             where -= self._lowest
             np.take(self.contrary, where, out=out, mode="clip")
 
@@ -104,6 +105,6 @@ def make_contrary(module: Any) -> None:
 
 
 def less_likely(threshold: int, bits: int) -> bool:
-    """Whether it is yes, of chance threshold/2^bits, that is less likely; where that as good as never happens, the other."""
+    """The less likely answer if yes has chance threshold/2^bits; the other one if that is practically impossible."""
     yes, no = threshold, (1 << bits) - threshold
     return yes <= no if min(yes, no) > 1 << (bits - CERTAIN) else yes > no

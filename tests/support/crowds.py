@@ -1,6 +1,7 @@
-"""Crowds: many clients that ask a service at once, and what each of them got. Benchmarks and tests share them.
+"""Crowds: many clients that ask a service at once, and what each of them received. For benchmarks and tests.
 
-The client is a few lines of HTTP/1.1 over a socket: on a small machine, a real one would take more time than the service.
+The client is a few lines of HTTP/1.1 over a socket: on a small machine, a real one would take more time than the
+service.
 """
 
 from __future__ import annotations
@@ -58,12 +59,12 @@ seconds = {seconds}
 budget = {{ epsilon = "{epsilon}" }}
 """
 LOST = 0
-"""The status of what got no reply."""
+"""The status of a missing reply."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back: its status, its document, when it was asked, and the seconds until it was there."""
+    """A reply: its status, its document, the time of the request, and the seconds until it arrived."""
 
     number: int
     status: int
@@ -74,7 +75,7 @@ class Reply:
 
 @dataclass
 class Client:
-    """One client, with one connection that is kept; where that breaks, it goes on to the next of its places."""
+    """A client with one kept connection; if that breaks, it continues at the next of its addresses."""
 
     places: list[tuple[str, int]]
     head: bytes
@@ -82,7 +83,7 @@ class Client:
     writer: asyncio.StreamWriter | None = None
 
     async def post(self, path: str, body: Any) -> tuple[int, bytes]:
-        """The status and body of a reply; one that is lost has none."""
+        """The status and body of a reply; a lost one has neither."""
         try:
             if self.reader is None or self.writer is None:
                 self.reader, self.writer = await asyncio.open_connection(*self.places[0])
@@ -98,7 +99,7 @@ class Client:
             return LOST, b"null"
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self.writer is not None:
             self.writer.close()
         self.reader = self.writer = None
@@ -106,7 +107,7 @@ class Client:
 
 @contextlib.asynccontextmanager
 async def clients(urls: Sequence[str], token: str, many: int) -> AsyncIterator[list[Client]]:
-    """So many clients of a service, which begin at its places by turns."""
+    """This many clients of a service, which start at its addresses in turn."""
     places = [(urlsplit(url).hostname or "", urlsplit(url).port or 80) for url in urls]
     head = f"host: {urlsplit(urls[0]).netloc}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n".encode()
     every = [Client(places[i % len(places) :] + places[: i % len(places)], head) for i in range(many)]
@@ -126,7 +127,7 @@ def crowd(
     done: Callable[[int], None] = lambda _: None,
     pause: Callable[[], float] = lambda: 0.0,
 ) -> list[Reply]:
-    """So many clients take turns with the bodies, each waiting for its reply, and then a pause, before its next one."""
+    """Clients take turns with the bodies; each waits for its reply, and then for a pause, before its next one."""
     asked_at = itertools.repeat(paths) if isinstance(paths, str) else paths
     left, replies = iter(enumerate(zip(asked_at, bodies, strict=False))), list[Reply]()
 
@@ -152,7 +153,7 @@ def questions(many: int, epsilon: str, first: int = 0) -> list[dict[str, str]]:
 
 
 def free_port() -> int:
-    """A port that nobody listens to."""
+    """A port that is not in use."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
@@ -194,7 +195,7 @@ class Running:
 
 @contextlib.contextmanager
 def started(office: Office, processes: int = 1, port: int | None = None) -> Iterator[Running]:
-    """The command `duotone serve`, until the block ends."""
+    """Run the command `duotone serve` during a block."""
     token, port = Tokens(office.tokens_place).add("ana"), office.server.port if port is None else port
     environment = {**os.environ, "PYTHONPATH": str(Path(duotone.__file__).parents[1])}
     options = ["--processes", str(processes), "--port", str(port)]
@@ -216,13 +217,13 @@ def started(office: Office, processes: int = 1, port: int | None = None) -> Iter
 
 
 def _ready(office: Office) -> int:
-    """How many processes have said that they are ready."""
+    """How many processes have reported that they are ready."""
     log = office.file.parent / "office.log"
     return log.read_text().count("startup complete") if log.exists() else 0
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes], log: Path | None = None) -> None:
-    """Until somebody listens to a port."""
+    """Wait until a port is in use."""
 
     def listened() -> bool:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), PATIENCE):
@@ -239,7 +240,7 @@ def _wait_until(holds: Callable[[], bool], process: subprocess.Popen[bytes], log
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a crowd got, held against the ledger."""
+    """What a crowd received, compared with the ledger."""
 
     answered: int
     refused: int
@@ -249,7 +250,7 @@ class Outcome:
 
 
 def held(place: str, dataset: str, replies: Iterable[Reply]) -> Outcome:
-    """Hold every reply against the ledger: no answer without a charge of its own, and none but the one that is recorded."""
+    """Compare every reply with the ledger: each answer has a charge of its own, and is the recorded one."""
     replies = list(replies)
     odd = [reply for reply in replies if reply.status not in (200, 409, LOST)]
     assert not odd, odd[:3]

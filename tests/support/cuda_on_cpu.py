@@ -1,8 +1,8 @@
-"""The kernels of truth_table.cu as C++ on this machine, behind as much of CuPy as `duotone.graphs.cuda` uses.
+"""The kernels of truth_table.cu as C++ on this machine, with the parts of CuPy that `duotone.graphs.cuda` uses.
 
-A block has one thread, which does all of a block's items in turn, so that barriers have nothing to do: what is tested is the
-arithmetic, the places in memory and the launches, not that threads wait for each other. A word before and after each array
-says whether a kernel wrote beyond it.
+A block has one thread, which processes all of a block's items in turn, so barriers do nothing: this tests the
+arithmetic, the places in memory and the launches, not synchronisation. Guard words before and after each array show
+whether a kernel wrote beyond it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 GUARD, GUARDS = 64, 0xAB
-"""The bytes on each side of an array, and what they are."""
+"""The bytes on each side of an array, and their value."""
 HEAD = """
 #define __global__
 #define __device__
@@ -52,7 +52,7 @@ TYPES = {
 
 
 def plain(expression: str) -> str:
-    """A name for a kernel that C has, too."""
+    """A kernel's name in C."""
     return re.sub(r"\W+", "_", expression).strip("_")
 
 
@@ -77,7 +77,7 @@ def library(code: str, kernels: list[str], folder: Path) -> ctypes.CDLL:
 
 
 class Guarded(np.ndarray[Any, Any]):
-    """An array with a guard on each side, which `set` copies into."""
+    """An array with a guard on each side; `set` copies into it."""
 
     def set(self, other: Any) -> None:
         assert other.shape == self.shape
@@ -90,14 +90,14 @@ class Guarded(np.ndarray[Any, Any]):
 
 
 def guarded(size: int, kind: Any) -> Guarded:
-    """An array whose contents are not zero, as a GPU leaves them."""
+    """An array with non-zero contents, as on a GPU."""
     kind = np.dtype(kind)
     memory = np.full(size * kind.itemsize + 2 * GUARD, GUARDS, dtype=np.uint8)
     return np.ndarray.__new__(Guarded, size, kind, memory, GUARD)
 
 
 def fake_cupy(folder: Path, *, free: int = 2**33, shared: int = 227 * 2**10, devices: int = 1) -> Any:
-    """CuPy, as far as it is used, for arrays in the main memory."""
+    """CuPy's functions that are used, for arrays in the main memory."""
 
     class OutOfMemoryError(MemoryError):
         pass
@@ -109,7 +109,7 @@ def fake_cupy(folder: Path, *, free: int = 2**33, shared: int = 227 * 2**10, dev
             self.name, self.function = name, function
 
         def __call__(self, grid: tuple[int], block: tuple[int], arguments: tuple[Any, ...], shared_mem: int = 0) -> None:
-            """As a GPU would refuse: no block, too many threads for their registers, too little shared memory."""
+            """Refuses like a GPU: no block, too many threads for their registers, too little shared memory."""
             assert 1 <= grid[0] < 2**31
             assert block[0] % 32 == 0
             if "trip" in self.name:

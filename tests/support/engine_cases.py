@@ -1,4 +1,5 @@
-"""What every engine is asked: a table with a column of every kind and its worst values, and a question of every kind."""
+"""What every engine is asked: a table with a column of every type and its worst values, and a question of every
+kind."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ TYPES = {
     "u": "bigint", "g": "varchar(30)", "v": "text", "x": "bigint", "i": "integer", "big": "bigint", "f": "double precision",
     "r": "real", "m": "numeric(12, 2)", "w": "numeric(30, 10)", "b": "boolean", "day": "date", "at": "timestamp",
 }  # fmt: skip
-"""The same kinds as Postgres calls them."""
+"""The same types in Postgres."""
 
 
 def table(rows: int = 300, seed: int = 7) -> pa.Table:
@@ -103,7 +104,7 @@ NEWER = [
     "avg(x) filter (where v = 'Y') > 1.2 * avg(x) filter (where v = 'N')", "avg(x) > avg(f)",
     "avg(x) filter (where b) > avg(x)", "sum(x) / sum(m) > 1/100", "avg(x + f) > 5", "avg(2 * m) filter (where b) < 500",
 ]  # fmt: skip
-"""Variances, counts multiplied, differences with weights, of two columns and with everybody, and of computed values."""
+"""Variances, products of counts, weighted differences of two columns and with the total, and of computed values."""
 MEDIANS = [
     "median(x) filter (where v = 'Y') > median(x) filter (where v = 'N')", "quantile(f, 0.9) >= quantile(big, 0.6) + 2",
     "avg(x) > max(m) - 990",
@@ -122,13 +123,13 @@ IN_PERSON: list[tuple[str, dict[str, tuple[Any, ...]]]] = [
      {"l - f": (-9, 9)}),
     ("select median(top) > 6 from (select u, max(x) - min(x) as top, max(v) as v group by u) where v <> 'Z'", {}),
 ]  # fmt: skip
-"""One row per person first."""
+"""With one row per person first."""
 COMPUTED_KEYS = [
     "year(day), lower(g)",
     "case when x > 3 then 'high' else v end, x // 4",
     "date_trunc('month', at)::date, x > 3",
 ]
-"""What groups are made by."""
+"""Group keys."""
 TOWNS = pa.table(
     {
         "town": ["Y", "N", "é", "it's", 'a"b', "back\\slash", "NULL", "{}", "", "語"],
@@ -152,7 +153,7 @@ JOINED: list[tuple[str, dict[str, tuple[Any, ...]]]] = [
      "and t.b = d.b join towns on t.v = town where g <> name", {}),
     ("select mode(name) = 'é' from {} t join towns on v = town", {}),
 ]  # fmt: skip
-"""A join with public tables, whose columns are of every kind."""
+"""A join with public tables that have columns of every type."""
 BESIDE = ("(select u, count(*) as c, max(v) as w from other where x > 1 group by u having count(*) < 3) b using (u) "
           "where w is null or w <> 'N'")  # fmt: skip
 """The people of a second private table."""
@@ -171,13 +172,14 @@ def levels(source: Source, questions: Sequence[str], by: tuple[str, ...] = (), m
 
 
 def everything(source: Source, also: Any, every: int = 2) -> dict[str, Any]:
-    """What the engines must agree on, in as few plans as possible; `also` is the same table, as a second one beside it. In
-    `make test`, every so many of the questions under each relation, and fewer the more, where no relation is chosen."""
+    """What the engines must agree on, in as few plans as possible; `also` is the same table, as a second one beside it.
+    In `make test`, only a part of the questions under each relation, and an even smaller part if no relation is
+    chosen."""
     by_question: dict[str, Any] = {}
     fewer = every // 2
     people = [*COUNTS, *SUMS, "count(distinct u) > 30"]
     for neighbours in ("add-remove", "replace"):
-        turn = neighbours == "replace"  # each question under one of the relations, by turns
+        turn = neighbours == "replace"  # each question under one of the relations, in turn
         part = thinned([*COUNTS, *SUMS, *RANKS, VOTES[1], DUELS[0]], every, turn)
         by_question[neighbours] = levels(source, part, neighbours=neighbours)
         persons = thinned(people, every, turn)
@@ -203,7 +205,7 @@ def everything(source: Source, also: Any, every: int = 2) -> dict[str, Any]:
     by_question["two tables"] = levels(source, [f"select avg(s + coalesce(c, 0)) > 4 from {both}"], **beside)
     by_question["different by group"] = levels(source, DIFFERENT, ("g",))
     grouped = [NEWER[2], NEWER[0], NEWER[3], NEWER[1], NEWER[6], NEWER[4], MEDIANS[0], NEWER[5]]
-    by_question["newer by group"] = levels(source, thinned(grouped, fewer), ("g",))  # with 4, those that are left out above
+    by_question["newer by group"] = levels(source, thinned(grouped, fewer), ("g",))  # with 4, the ones left out above
     for key in COMPUTED_KEYS:
         by_key = prepare(source, f"select {key}, count(*) > 3 group by {key}", P, unit="u", max_rows=2, max_groups=2)
         keys, present, (each,) = levels_of_all([by_key])

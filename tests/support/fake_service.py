@@ -1,4 +1,4 @@
-"""A service with canned documents, on loopback: what a client and an assistant are tried against."""
+"""A service with canned documents, on loopback, for testing a client and an assistant."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from support.running import PATIENCE
 
 TOKEN = "dt_alice_7Yp0Qk3vXw"
 SHARE = ApproxDP("0.5", "1e-6")
-REFUSALS = {  # what the question says: its status, kind and sentence
+REFUSALS = {  # what the question causes: its status, code and sentence
     "over": (409, "over budget", "epsilon 1 does not fit into the budget of chile; left: epsilon 0.5; nothing was charged"),
     "bad": (422, "bad question", "the table has no column bad; it has age, vote"),
     "many": (429, "too many", "alice has 4 questions under way: wait for one of them"),
@@ -69,7 +69,7 @@ ANSWER: dict[str, Any] = {"private": True, "quote": "In chile, …", "charge": 1
 
 @dataclass
 class Fake:
-    """What it was asked, and what waits."""
+    """The received requests, and the waiting ones."""
 
     asked: list[tuple[str, str, Any]] = field(default_factory=list)
     plans: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -204,7 +204,7 @@ class Fake:
 
 @contextlib.contextmanager
 def served(app: Any) -> Iterator[str]:
-    """An ASGI app on loopback, by its URL."""
+    """Serve an ASGI app on loopback; yields its URL."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         config = uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)

@@ -1,6 +1,7 @@
-"""Computed values and conditions with what they are in plain Python, and a table full of edges to compute them from.
+"""Computed values and conditions with their meaning in plain Python, and a table full of edge cases to compute them
+from.
 
-The rules stand in docs/reading.md; nothing here is shared with what makes expressions of them.
+The rules are in docs/reading.md; nothing here is shared with the code that builds expressions.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ TYPES = {
     "n": "bigint", "a": "bigint", "c": "bigint", "b": "double precision", "e": "double precision", "s": "text", "s2": "varchar",
     "d": "date", "d2": "date", "t": "timestamp", "f": "boolean",
 }  # fmt: skip
-"""The same kinds as Postgres calls them."""
+"""The same types in Postgres."""
 
 
 def table() -> pa.Table:
-    """Every pair of edges of two columns of a kind meets in some row."""
+    """Every pair of edge cases of two columns of a type occurs in some row."""
 
     def at(values: list[Any], i: int) -> Any:
         return values[i % len(values)]
@@ -59,9 +60,9 @@ def table() -> pa.Table:
 
 
 def expected(of: Callable[..., Any], row: Mapping[str, Any]) -> Any:
-    """A function of the columns that its arguments are called after; null where one is, unless its name begins with `null_`.
+    """A function of the columns named by its parameters; null if one of them is, unless its name begins with `null_`.
 
-    NaN is null, and so is whatever has no value.
+    NaN is null, and so is an undefined result.
     """
     names = list(inspect.signature(of).parameters)
     values = [row[name.removeprefix("null_")] for name in names]
@@ -98,7 +99,7 @@ def over(x: float | None, y: float | None) -> float | None:
 
 
 def modulo(x: int, y: int) -> int | None:
-    """The sign is that of what is divided."""
+    """The sign is the dividend's."""
     if y == 0:
         return None
     return abs(x) % abs(y) * (-1 if x < 0 else 1)
@@ -323,13 +324,13 @@ VALUES: dict[str, Callable[..., Any]] = {
     "t::date": lambda t: t.date(),
     "d::timestamp": lambda d: moment(d),
 }  # fmt: skip
-"""Values that are computed from a row."""
+"""Values computed from a row."""
 LOGARITHMS: dict[str, Callable[..., Any]] = {
     "exp(b)": lambda b: math.exp(b) if abs(b) <= 300 else None,
     "ln(b)": lambda b: math.log(b) if b > 0 else None,
     "log10(b)": lambda b: math.log10(b) if b > 0 else None,
 }
-"""Those that libraries round differently in the last place."""
+"""Functions whose last digit depends on the library."""
 UNICODE: dict[str, Callable[..., Any]] = {"lower(s)": lambda s: s.lower(), "upper(s)": lambda s: s.upper()}
 READ: dict[str, Callable[..., Any]] = {
     "cast(s as double)": lambda s: float(s) if s in ("12", "1e3", "-7.5") else None,
@@ -339,7 +340,7 @@ READ: dict[str, Callable[..., Any]] = {
     "replace(s, '-', '')::int": lambda s: {"12": 12.0, "1e3": 1000.0, "-7.5": 8.0, "2020-02-29": 20200229.0}.get(s),
     "trim(s)::date": lambda s: D(2020, 2, 29) if s == "2020-02-29" else None,
 }
-"""Texts that are read as something else."""
+"""Texts that are read as other types."""
 CONDITIONS: dict[str, Callable[..., Any]] = {
     "b + e > 3": lambda b, e: None if plus(b, e) is None else plus(b, e) > 3,  # type: ignore[operator]
     "a / c > 0.5": lambda a, c: None if over(a, c) is None else over(a, c) > 0.5,  # type: ignore[operator]
@@ -399,7 +400,7 @@ CONDITIONS: dict[str, Callable[..., Any]] = {
     "s || s2 in ('aab', 'abab', 'x')": lambda s, s2: s + s2 in ("aab", "abab", "x"),
     "s ilike 'A%'": lambda s: s.lower().startswith("a"),
 }
-"""Conditions of a row."""
+"""Conditions on a row."""
 MATCHES: dict[str, Callable[..., Any]] = {
     "regexp_matches(s, '^a.?$')": lambda s: re.search("^a.?$", s) is not None,
     "regexp_full_match(s, '[a-c]+')": lambda s: re.fullmatch("[a-c]+", s) is not None,

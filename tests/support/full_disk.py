@@ -1,7 +1,8 @@
-"""Disks that are full: `python full_disk.py FOLDER RUNS SEED [ext4]`, with a file system of its own where that is allowed.
+"""Disks that are full: `python full_disk.py FOLDER RUNS SEED [ext4]`, with a file system of its own if allowed.
 
-A disk with little room left (tmpfs, as root) or a limit on the size of files (elsewhere, and for half of the runs) makes
-some write fail, each time another one. Nothing may be released then, and with room again the ledger must go on.
+A disk with little room left (tmpfs, as root) or a limit on the size of files (elsewhere, and for half of the runs)
+makes some write fail, a different one each time. Nothing may be released then, and with room again the ledger must
+continue.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SIZE = 1024 * 1024
 
 @contextlib.contextmanager
 def little_room(folder: Path, room: int) -> Iterator[None]:
-    """A file that leaves `room` bytes of the file system."""
+    """Create a file that leaves `room` bytes of the file system."""
     filler = folder / "filler"
     free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
     filler.write_bytes(bytes(max(0, free - room)))
@@ -39,7 +40,7 @@ def little_room(folder: Path, room: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def short_files(path: Path, room: int) -> Iterator[None]:
-    """No file may grow by more than `room` bytes beyond what the ledger's file has now."""
+    """Limit files to `room` bytes more than the ledger's file has now."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + room, resource.RLIM_INFINITY))
     try:
         yield
@@ -56,14 +57,14 @@ def ask(ledger: Ledger, flips: list[int], padding: int) -> None:
 
 
 def run(folder: Path, chance: random.Random, mounted: bool) -> tuple[str, int]:
-    """One disk: what was said when it was full, and how many answers were released before."""
+    """One disk: the message when it was full, and how many answers were released before."""
     path = folder / "budget.ledger"
     ledger = open_ledger(path, wait=1)
     ledger.register("census", ApproxDP(8000), version="1", unit="person", neighbours="replace")
     flips: list[int] = []
     released, said = 0, ""
     room = chance.randrange(0, 160_000) if chance.random() < 0.5 else chance.randrange(8_000, 60_000)
-    ledger.close()  # whatever lies beside an open ledger has to be made anew, on a disk that is full by then
+    ledger.close()  # files beside an open ledger have to be created anew, when the disk is full
     with little_room(folder, room) if mounted else short_files(path, room):
         for _ in range(200):
             try:
@@ -86,7 +87,7 @@ def run(folder: Path, chance: random.Random, mounted: bool) -> tuple[str, int]:
 
 
 def mount(folder: Path, small_blocks: bool) -> bool:
-    """A small file system in the folder, where that is allowed: in memory, or an ext4 with blocks of 1 KiB."""
+    """Mount a small file system in the folder, if allowed: in memory, or an ext4 with blocks of 1 KiB."""
     if os.geteuid() != 0:
         return False
     command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)]

@@ -1,4 +1,4 @@
-"""A real identity provider of one's own on this machine, and tokens forged without the library that judges them."""
+"""A real identity provider on this machine, and tokens forged without the library that checks them."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519Pri
 
 @dataclass(frozen=True)
 class IdentityProvider:
-    """A running one: its address, and its private keys by their ids."""
+    """A running provider: its address, and its private keys by their ids."""
 
     issuer: str
     keys: Mapping[str, PrivateKey]
 
 
 def new_keys() -> dict[str, PrivateKey]:
-    """One of each kind; the name is the id."""
+    """One key of each type; the name is the id."""
     return {
         "rsa": rsa.generate_private_key(65537, 2048),
         "ec": ec.generate_private_key(ec.SECP256R1()),
@@ -52,7 +52,8 @@ def new_keys() -> dict[str, PrivateKey]:
 
 @contextlib.contextmanager
 def running() -> Iterator[IdentityProvider]:
-    """One with a client for each algorithm that may sign; the client `office` has a secret, the others have PKCE."""
+    """Run a provider with a client for each algorithm that may sign; the client `office` has a secret, the others have
+    PKCE."""
     keys = new_keys()
     clients = [_client("office", "RS256", client_secret=SECRET)]
     clients += [_client(alg, alg, token_endpoint_auth_method="none") for alg in ("RS256", "PS256", "ES256", "EdDSA")]
@@ -60,7 +61,7 @@ def running() -> Iterator[IdentityProvider]:
     with (
         (FOLDER / "server.mjs").open() as program,
         subprocess.Popen(
-            ["node", "--input-type=module"],  # from standard input: what it imports lies in the folder where it starts
+            ["node", "--input-type=module"],  # from standard input: what it imports is in its working folder
             cwd=_installed(),
             env={"PATH": os.environ["PATH"], "PROVIDER": settings},
             stdin=program,
@@ -77,7 +78,8 @@ def running() -> Iterator[IdentityProvider]:
 
 
 def signed_in(url: str, person: str) -> dict[str, str]:
-    """What the browser brings back to the office when a person signs in at this address, by the provider's own forms."""
+    """What the browser brings back to the office when a person signs in at this address, through the provider's own
+    forms."""
     with httpx2.Client(timeout=PATIENCE, trust_env=False) as browser:
         page = browser.get(url)
         while not (page.is_redirect and page.headers["location"].startswith(REDIRECT)):
@@ -92,13 +94,13 @@ def signed_in(url: str, person: str) -> dict[str, str]:
 
 
 def forged(claims: Mapping[str, Any], key: PrivateKey | bytes | None, **header: Any) -> str:
-    """A token with this header, signed with this key, bytes (HMAC), or not at all."""
+    """A token with this header, signed with this key, with bytes (HMAC), or not at all."""
     text = f"{_base64(json.dumps(header).encode())}.{_base64(json.dumps(claims).encode())}"
     return f"{text}.{_base64(_signature(text.encode(), key, header.get('alg')))}"
 
 
 def claims_now(issuer: str, audience: str, **others: Any) -> dict[str, Any]:
-    """Of a good token; None takes a claim away."""
+    """The claims of a valid token; None removes a claim."""
     now = int(time.time())
     about = {"sub": "ada", "email": "ada@example.org", "email_verified": True}
     claims = {"iss": issuer, "aud": audience, "iat": now, "exp": now + 60, **about, **others}
@@ -151,7 +153,7 @@ def _base64(data: bytes) -> str:
 
 
 def _installed() -> Path:
-    """A folder in which `node` finds the provider: it is installed once, by npm, and kept with other caches."""
+    """A folder in which `node` finds the provider: installed once, by npm, and kept with other caches."""
     if not shutil.which("node") or not shutil.which("npm"):
         _do_without("node and npm are not installed")
     wanted = (FOLDER / "package.json").read_bytes()

@@ -1,7 +1,7 @@
 """Writers that are killed at random moments: `python killed.py FOLDER KILLS WRITERS SEED`.
 
-Each writer notes outside the ledger, before anything else, that its coin is being flipped (so the charge was reported as
-durable) and what it released. Afterwards the ledger must know of every one of them.
+Each writer first notes outside the ledger that its coin is being flipped (so the charge was reported as durable), and
+then what it released. Afterwards the ledger must know every one of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SALE = Charge(balanced(ApproxDP("0.001")))
 
 
 def write(ledger: Ledger, notes: int, name: str) -> None:
-    """Ask for ever."""
+    """Ask forever."""
     count = 0
 
     def flip() -> bool:
@@ -48,7 +48,7 @@ def fork(ledger: Ledger, folder: Path, name: str) -> int:
 
 
 def wait_for_a_flip(folder: Path) -> None:
-    """Until some writer has charged once more."""
+    """Wait until a writer has charged once more."""
     start = time.monotonic()
     with open(folder / "notes", "a+b") as notes:
         notes.seek(0, os.SEEK_END)
@@ -58,7 +58,7 @@ def wait_for_a_flip(folder: Path) -> None:
 
 
 def check(ledger: Ledger, folder: Path) -> dict[str, int]:
-    """Hold the ledger against the notes."""
+    """Compare the ledger with the notes."""
     verdict = ledger.verify()
     assert verdict.holds, verdict.problems
     entries = ledger.entries()
@@ -82,7 +82,7 @@ def main() -> None:
     alive = [fork(ledger, folder, str(i)) for i in range(writers)]
     for kill in range(kills):
         if chance.random() < 0.6:
-            wait_for_a_flip(folder)  # so that much is charged between kills, on a slow disk too
+            wait_for_a_flip(folder)  # so that much is charged between kills, also on a slow disk
         time.sleep(chance.choice((0, 0.005, 0.03)) * chance.random())
         victim = chance.randrange(writers)
         os.kill(alive[victim], signal.SIGKILL)

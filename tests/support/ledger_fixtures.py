@@ -1,4 +1,4 @@
-"""Where tests of a ledger keep it: in a file, in a database of a Postgres server of their own, or once in each."""
+"""Where tests of a ledger keep it: in a file, in a database of their own Postgres server, or once in each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    """A server for all the tests of a process; on a laptop without one they are left out."""
+    """One server for all tests of a process; without Postgres, a laptop skips them."""
     missing = "Postgres" if programs() is None else "psycopg" if find_spec("psycopg") is None else None
     if missing is not None:
         if os.environ.get("CI"):
@@ -37,7 +37,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def url(server: Server, request: pytest.FixtureRequest) -> str:
-    """A schema of its own, where a ledger can be made."""
+    """A schema of its own for a ledger."""
     schema = f"s{abs(hash(request.node.nodeid))}"
     execute(server.url, f"CREATE SCHEMA {schema}")
     return f"{server.url}&options=-c%20search_path%3D{schema}"
@@ -45,7 +45,7 @@ def url(server: Server, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def database(server: Server, request: pytest.FixtureRequest) -> str:
-    """A database of its own, for tests that change one; it takes longer to make, and to remove, than a schema."""
+    """A database of its own, for tests that change one; creating and removing it takes longer than a schema."""
     name = f"d{abs(hash(request.node.nodeid))}"
     execute(server.url, f"CREATE DATABASE {name}")
     return server.url.replace("/postgres?", f"/{name}?")
@@ -53,7 +53,7 @@ def database(server: Server, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(params=["file", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a ledger can be made: first a file, then in Postgres."""
+    """A place for a ledger: first a file, then Postgres."""
     return str(tmp_path / "new.ledger") if request.param == "file" else str(request.getfixturevalue("url"))
 
 

@@ -50,7 +50,7 @@ def ending(rows: Sequence[Row]) -> Callable[[], tuple[int, str]]:
 
 
 def execute(place: object, sql: str, *values: Any) -> list[Any]:
-    """A statement to the database of a ledger, past the ledger."""
+    """Run a statement in the database of a ledger, bypassing the ledger."""
     if "//" not in str(place):
         with closing(sqlite3.connect(str(place), isolation_level=None)) as file:
             return file.execute(sql, values).fetchall()
@@ -87,7 +87,7 @@ print(*(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children
 
 
 def askers(place: str, count: int, by: str = "") -> int:
-    """How many of so many processes, let loose at once, are answered; the others must have been refused."""
+    """How many of this many processes, started at once, get an answer; the others must have been refused."""
     command = [sys.executable, "-c", ASKERS, place, str(count), by]
     codes = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert len(codes) == count
@@ -112,7 +112,7 @@ def tampered(how: str) -> list[str]:
 
 
 def chained_anew(connection: sqlite3.Connection) -> None:
-    """Give every entry the hash that it should have, as somebody would who can write the whole ledger."""
+    """Give every entry the right hash, as somebody could who can write the whole ledger."""
     previous, seq = "", 0
     for seq, body in connection.execute("SELECT seq, body FROM duotone_entries ORDER BY seq").fetchall():
         previous = sha256(f"{previous}\n{seq}\n{body}".encode(errors="replace")).hexdigest()
@@ -121,7 +121,7 @@ def chained_anew(connection: sqlite3.Connection) -> None:
 
 
 class MemoryStore(Store):
-    """`statements` and `rows` count what was executed and what came back. What is in memory stays until `end`."""
+    """A store that counts `statements` and returned `rows`, and keeps them in memory until `end`."""
 
     place = "memory"
 
@@ -153,7 +153,7 @@ class MemoryStore(Store):
         return self._writing()
 
     def _forget(self) -> None:
-        """Nothing is opened anew."""
+        """Opening does nothing."""
 
     def _ledger_error(self, error: Exception) -> LedgerError | None:
         return self._refusal(str(error)) if isinstance(error, sqlite3.Error) else None
@@ -172,7 +172,7 @@ PLAIN = [
     ',"exp_epsilon":"1"},"version":"1"},"answer":[true,false],"at":"2026-11-15T11:00:02+00:00","charge":2,"dataset":"d"'
     ',"key":"70a6eba23c46c8e4e536163a8ffda3bb2378e5c063060bb9de1c8dc6ba4071cf","kind":"answer","v":1}',
 ]
-"""Entries of version 1, verbatim: they must be read, verified and continued for ever."""
+"""Entries of version 1, verbatim: they must always be readable, verifiable and continuable."""
 
 
 ALLOWED = [
@@ -213,7 +213,7 @@ ALLOWED = [
 
 
 def rows_of(texts: list[str]) -> list[Row]:
-    """Texts as they are chained, by the rule in docs/operate.md."""
+    """Chain texts by the rule in docs/operate.md."""
     rows, previous = [], ""
     for seq, text in enumerate(texts, 1):
         body = json.loads(text)

@@ -1,7 +1,7 @@
-"""Noise and compare: how often it errs, by closed forms and quadrature; and the least error that privacy allows.
+"""Noise and compare: its error probabilities, by closed forms and quadrature; and the least error that privacy allows.
 
-A statistic that lies `z` ≥ 0 on its true side of the limit is answered wrongly when the noise is −z or less: each function
-below is that probability. Nothing here is sampled.
+A statistic that lies `z` ≥ 0 on its true side of the limit is answered wrongly when the noise is −z or less: each
+function below is that probability. Nothing here is sampled.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from support.oracles import definition_1
 
 Array = NDArray[np.float64]
 NODES = 24
-"""Quadrature nodes a side: with twice as many, no error of the benchmark changes by more than 1e-6."""
+"""Quadrature nodes per side: with twice as many, no error of the benchmark changes by more than 1e-6."""
 
 
 def laplace(z: Any, scale: Any) -> Array:
@@ -29,7 +29,8 @@ def laplace(z: Any, scale: Any) -> Array:
 
 
 def discrete_laplace(z: Any, scale: Any) -> Array:
-    """Whole-number Laplace (geometric) noise, on a statistic that is z + 1/2 steps from the nearest value of the other side."""
+    """Integer Laplace (geometric) noise, on a statistic that is z + 1/2 steps from the nearest value of the other
+    side."""
     return np.asarray(np.exp(-(np.asarray(z, dtype=float) + 0.5) / scale) / (1 + np.exp(-1 / scale)))
 
 
@@ -76,10 +77,11 @@ def gaussian_sigma(privacy: ApproxDP) -> float:
 def ratio_difference(
     z: Array, sums: tuple[float, float], sizes: tuple[int, int], noise: str, scales: tuple[float, float]
 ) -> Array:
-    """Pr[no] for the difference of two noisy averages, each a noisy sum by a noisy size, `z` above its limit without noise.
+    """Pr[no] for the difference of two noisy averages, each a noisy sum divided by a noisy size, `z` above its limit
+    without noise.
 
-    `scales` are of the sums and of the sizes; a noisy size is at least 1. Given the sizes, what remains is the sum of two
-    noises; over the sizes it is integrated by Gauss's rule for the noise at hand.
+    `scales` are of the sums and of the sizes; a noisy size is at least 1. Given the sizes, the sum of two noises
+    remains; over the sizes it is integrated by Gauss's rule for this noise.
     """
     nodes, weights = _rule(noise)
     first, second = (np.maximum(n + scales[1] * nodes, 1.0) for n in sizes)
@@ -106,7 +108,7 @@ def _rule(noise: str) -> tuple[Array, Array]:
 def least_worst_error(privacy: ApproxDP, margin: int) -> float:
     """The least e such that some private mechanism errs with at most e `margin` people from flipping, on both sides.
 
-    From a no to a yes, each so far from flipping, there are 2·margin − 1 steps, so 1 − e ≤ φ^(2·margin − 1)(e).
+    Between a no and a yes at that distance are 2·margin − 1 steps, so 1 − e ≤ φ^(2·margin − 1)(e).
     """
     low, high = 0.0, 0.5
     if privacy.iterate(low, 2 * margin - 1)[1] == 0:

@@ -1,4 +1,4 @@
-"""Offices for tests: their files and tables, the service before one, and people at its desk without HTTP between."""
+"""Offices for tests: their files and tables, a service, and people who use a desk without HTTP."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ close_calls = { epsilon = "0.05" }
 LIMITS = "waiting = 200\nlooking = 3600\nat_once = 16\nworkers = 17\n"
 HEAD = f'ledger = "budget.ledger"\n[clock]\ntick = 0.02\n[limits]\n{LIMITS}'
 PLAIN: Any = {"trust_env": False, "verify": False}
-"""How a client is made for plain HTTP on this machine: to read all certificates takes longer than a request."""
+"""Settings of a client for plain HTTP on this machine: reading all certificates takes longer than a request."""
 SECRET = "a name that no reply may show"
 
 
@@ -91,7 +91,7 @@ def tables() -> dict[str, pa.Table]:
 
 
 def make_office(folder: Path, *parts: str, head: str = HEAD, people: str = PEOPLE) -> Office:
-    """The office of a folder; by default with all three datasets."""
+    """Write the office of a folder; by default with all three datasets."""
     for name, table in tables().items():
         pq.write_table(table, folder / f"{name}.parquet")
     (folder / "office.toml").write_text(head + people + "".join(parts or (VOTES, STAYS, CALLS)), encoding="utf-8")
@@ -105,7 +105,7 @@ def plain_client(url: str, **options: Any) -> httpx2.Client:
 
 @dataclass
 class Served:
-    """A service that runs, and how its people reach it."""
+    """A running service and its people."""
 
     url: str
     desk: Desk
@@ -113,7 +113,7 @@ class Served:
     made: dict[str, str]
 
     def token(self, person: str, *, assistant: bool = False) -> str:
-        """The token of a person, made when it is first needed."""
+        """The token of a person, created at its first use."""
         key = f"{person} {assistant}"
         if key not in self.made:
             self.made[key] = self.tokens.add(person, assistant=assistant)
@@ -133,19 +133,19 @@ class Served:
 
 @contextmanager
 def serving(office: Office, **options: Any) -> Iterator[Served]:
-    """The service of an office, in a thread of this process."""
+    """Serve an office in a thread of this process."""
     desk = open_desk(office)
     with in_thread(office, service(desk, secure=is_secure(office)), **options) as url:
         yield Served(url, desk, Tokens(office.tokens_place), {})
 
 
 def remember_wrong_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For an hour: on a busy machine, the first of twenty might be forgotten before the last."""
+    """Remember them for an hour: on a busy machine, the first of twenty might be forgotten before the last."""
     monkeypatch.setattr(auth, "WINDOW", 3600.0)
 
 
 def lines_of(text: str) -> list[Mapping[str, Any]]:
-    """Log lines."""
+    """Parsed log lines."""
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
@@ -154,7 +154,7 @@ Told = tuple[int, Any]
 
 @dataclass
 class AtDesk:
-    """A desk that is open, and the loop in which it works."""
+    """An open desk, and its event loop."""
 
     desk: Desk
     loop: asyncio.Runner
@@ -175,16 +175,16 @@ class AtDesk:
         return int(request)
 
     def state(self, request: int) -> str:
-        """Of a request."""
+        """The state of a request."""
         return str((self.desk.records.request(request) or {})["state"])
 
     def now(self, work: Coroutine[Any, Any, Any]) -> Told:
-        """What comes of something, by itself."""
+        """The result of a single task."""
         return self.loop.run(told(work))
 
 
 async def told(work: Coroutine[Any, Any, Any]) -> Told:
-    """What comes of something, or why it is refused."""
+    """The result of a task, or the reason of its refusal."""
     try:
         return 200, await work
     except Refused as refused:
@@ -193,7 +193,7 @@ async def told(work: Coroutine[Any, Any, Any]) -> Told:
 
 @contextmanager
 def at_desk(office: Office, *, clock: Clock | None = None) -> Iterator[AtDesk]:
-    """An office's desk for the length of a block, where one likes with another clock."""
+    """An office's desk during a block, optionally with another clock."""
     desk = open_desk(office, clock=clock)
     with asyncio.Runner() as loop:
         try:

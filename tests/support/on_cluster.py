@@ -1,6 +1,6 @@
 """A driver on a cluster, run as a program: `python on_cluster.py URL PARQUET STARTED`.
 
-Prints a JSON object: levels as the cluster finds them, and what is released while a worker dies.
+Prints a JSON object: levels that the cluster computes, and what is released while a worker dies.
 """
 
 from __future__ import annotations

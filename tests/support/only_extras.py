@@ -1,4 +1,4 @@
-"""Run a program as if nothing were installed but Duotone with some extras: every other library is not found.
+"""Run a program as if only Duotone with some extras were installed: every other library is missing.
 
 python only_extras.py EXTRA[,EXTRA] PROGRAM
 """
@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 
 
 def wanted(name: str, extras: set[str], seen: set[tuple[str, str]]) -> None:
-    """The distributions that one needs, with those that its extras need, as their metadata say."""
+    """The distributions that one needs, with those of its extras, from their metadata."""
     for extra in ("", *extras):
         if (name, extra) in seen:
             continue
@@ -35,7 +35,7 @@ def plain(name: str) -> str:
 
 
 class Missing(MetaPathFinder):
-    """Does not find what belongs to other distributions."""
+    """Does not find modules of other distributions."""
 
     def __init__(self, extras: set[str]) -> None:
         seen: set[tuple[str, str]] = set()

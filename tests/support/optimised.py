@@ -1,6 +1,6 @@
-"""Run as `python -O optimised.py FOLDER`: assertions are gone, and everything must be refused and charged as before.
+"""Run as `python -O optimised.py FOLDER`: without assertions, everything must still be refused and charged.
 
-Prints nothing and ends with 0, or says what was not refused.
+Prints nothing and exits with 0, or says what was not refused.
 """
 
 from __future__ import annotations

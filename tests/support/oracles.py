@@ -1,4 +1,4 @@
-"""Slow, independent answers to hold the fast ones against."""
+"""Slow, independent computations to compare the fast ones with."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def indistinguishable(p: Fraction, q: Fraction, ratio: Fraction, delta: Fraction
 
 @dataclass(frozen=True)
 class Problem:
-    """A graph, a budget and what is fixed: Pr[yes] by node, or nothing at all for a balanced mechanism."""
+    """A graph, a budget and the fixed values: Pr[yes] by node, or none for a balanced mechanism."""
 
     graph: ColouredGraph
     ratio: Fraction
@@ -36,9 +36,9 @@ class Problem:
 
 
 def definition_1(pairs: Any, ratio: Any, delta: Any, datasets: int) -> tuple[csr_array, Any]:
-    """Definition 1 as a linear program has it: a matrix whose product with every Pr[yes] is at most some limits.
+    """Definition 1 as a linear program: a matrix whose product with every Pr[yes] is at most some limits.
 
-    `ratio` and `delta` are one for all pairs of neighbours, or one for each.
+    `ratio` and `delta` are the same for all pairs of neighbours, or one for each.
     """
     both = np.concatenate([pairs, pairs[:, ::-1]])
     y, d = (np.tile(np.broadcast_to(np.asarray(x, dtype=float), len(pairs)), 2) for x in (ratio, delta))
@@ -52,7 +52,7 @@ def linear_programs(problems: Sequence[Problem]) -> list[np.ndarray] | None:
 
     The optimum is attained by every dataset at once (Theorem 2), so the greatest sum finds it.
     """
-    widths = [len(p.graph) + (p.fixed is None) for p in problems]  # a balanced one has its boundary value beside its datasets
+    widths = [len(p.graph) + (p.fixed is None) for p in problems]  # a balanced one has its boundary value after its datasets
     starts = np.cumsum([0, *widths]).tolist()
     edges = [p.graph.edge_array() for p in problems]
     costs, bounds = np.zeros(starts[-1]), np.tile([0.0, 1.0], (starts[-1], 1))
@@ -87,7 +87,8 @@ def linear_programs(problems: Sequence[Problem]) -> list[np.ndarray] | None:
 
 
 def most_for_free(problem: Problem, node: int, truth: Sequence[Fraction]) -> float:
-    """The largest Pr[yes] of one fixed blue node, by HiGHS: the others fixed, and nobody less truthful than `truth`."""
+    """The largest Pr[yes] of one fixed blue node, by HiGHS: the others fixed, and no dataset less truthful than
+    `truth`."""
     graph, fixed = problem.graph, problem.fixed or {}
     matrix, limits = definition_1(graph.edge_array(), problem.ratio, problem.delta, len(graph))
     bounds = []

@@ -28,7 +28,7 @@ ANA = Caller(Person("ana", "analyst", ("chile",)))
 
 
 class Door:
-    """Who is logged in is decided beforehand; the policy is the service's."""
+    """Identifies a chosen person; the policy is the service's."""
 
     def __init__(self, app: ASGIApp, caller: Caller | None) -> None:
         self.app, self.caller = app, caller
@@ -46,7 +46,7 @@ class Door:
 
 
 class Auth:
-    """One token opens the door."""
+    """Accepts one token."""
 
     openid: str | None = "Example Login"
 
@@ -60,7 +60,7 @@ class Auth:
 
 
 class NoOffice:
-    """A desk that draws, and does nothing else."""
+    """A desk that only draws."""
 
     async def draw(self, _caller: Caller, drawing: Callable[[], Any]) -> Any:
         try:
@@ -98,7 +98,7 @@ MILLISECONDS = 1000 * PATIENCE
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The browser; without it the test is skipped, or fails where CI is set."""
+    """The browser; without it the test is skipped, or fails if CI is set."""
     need(None if CHROMIUM.exists() else str(CHROMIUM))
     expect.set_options(timeout=MILLISECONDS)
     with sync_playwright() as playwright:

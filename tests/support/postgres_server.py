@@ -1,4 +1,4 @@
-"""A real Postgres server of one's own, on a socket in a temporary folder."""
+"""A real Postgres server on a socket in a temporary folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def programs() -> Path | None:
-    """The folder of initdb and pg_ctl, the newest; None where Postgres is not installed."""
+    """The folder of the newest initdb and pg_ctl; None without Postgres."""
     found = shutil.which("initdb")
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: float(p.parts[-3]))
     return Path(found).resolve().parent if found else installed[-1].parent if installed else None
@@ -22,7 +22,7 @@ def programs() -> Path | None:
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: its URL for the superuser `duotone`, and a crash."""
+    """A running server: the URL of its superuser `duotone`; it can crash."""
 
     url: str
     folder: Path
@@ -34,7 +34,7 @@ class Server:
         self._control("-l", self.folder / "log", "-o", options, "start")
 
     def stop(self) -> None:
-        """Without a checkpoint, as in a crash: what is not in its log on the disk is lost."""
+        """Stop without a checkpoint, like a crash: what is not in its log on the disk is lost."""
         self._control("-m", "immediate", "stop")
 
     def crash(self) -> None:
@@ -42,12 +42,12 @@ class Server:
         self.start()
 
     def promote(self) -> None:
-        """Make a standby a server of its own."""
+        """Make a standby an independent server."""
         self._control("promote")
 
     @contextlib.contextmanager
     def standby(self, name: str, *words: str) -> Iterator[Server]:
-        """A standby that streams from this server under a name, stopped and removed in the end."""
+        """A standby that streams from this server under a name; stopped and removed at the end."""
         folder = Path(tempfile.mkdtemp(prefix="duotone-pg-"))
         if self.user is not None:
             shutil.chown(folder, self.user)
@@ -70,7 +70,7 @@ class Server:
 
 @contextlib.contextmanager
 def running() -> Iterator[Server]:
-    """A fresh server, which is stopped and removed in the end."""
+    """A new server, stopped and removed at the end."""
     binaries = programs()
     assert binaries is not None
     folder = Path(tempfile.mkdtemp(prefix="duotone-pg-"))
@@ -92,7 +92,7 @@ def running() -> Iterator[Server]:
 
 @contextlib.contextmanager
 def server() -> Iterator[str]:
-    """The URL of a fresh server."""
+    """The URL of a new server."""
     with running() as started:
         yield started.url
 

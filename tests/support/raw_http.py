@@ -1,4 +1,4 @@
-"""HTTP by hand: bytes that no client would send, a certificate of one's own, and a reverse proxy on this machine."""
+"""Raw HTTP: bytes that no client would send, a self-signed certificate, and a reverse proxy on this machine."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from support.running import PATIENCE
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back until the other side closed."""
+    """The bytes that came until the other side closed."""
 
     data: bytes
 
     @property
     def status(self) -> int | None:
-        """None where it was closed without a word."""
+        """The status; None if it closed without a reply."""
         return int(self.data.split(b" ", 2)[1]) if self.data.startswith(b"HTTP/1.1 ") else None
 
     @property
@@ -46,11 +46,11 @@ class Reply:
 
 
 def send(port: int, *pieces: bytes, pause: float = 0.0, finish: bool = False) -> Reply:
-    """Sends the pieces with pauses between; with `finish` says that no more will come; reads until the other side closes, and
-    fails where it does not."""
+    """Send the pieces with pauses between; with `finish`, then signal the end; read until the other side closes, and
+    fail if it does not."""
     data = b""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
-        with contextlib.suppress(OSError):  # it may have enough before we are done
+        with contextlib.suppress(OSError):  # it may reply before everything is sent
             for piece in pieces:
                 connection.sendall(piece)
                 time.sleep(pause)
@@ -63,7 +63,7 @@ def send(port: int, *pieces: bytes, pause: float = 0.0, finish: bool = False) ->
 
 
 def request(method: str, path: str, headers: Mapping[str, str] | Iterable[tuple[str, str]] = (), body: bytes = b"") -> bytes:
-    """The bytes of a request after which the connection closes; nothing is checked or added but a host."""
+    """The bytes of a request after which the connection closes; only a host is added, and nothing is checked."""
     pairs = [*(headers.items() if isinstance(headers, Mapping) else headers)]
     if not any(name.lower() == "host" for name, _ in pairs):
         pairs.insert(0, ("Host", "127.0.0.1"))
@@ -72,7 +72,7 @@ def request(method: str, path: str, headers: Mapping[str, str] | Iterable[tuple[
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate for this machine, signed by itself, and its key: files."""
+    """A self-signed certificate for this machine, and its key: files."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     here = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
@@ -98,8 +98,9 @@ def certificate(folder: Path) -> tuple[Path, Path]:
 
 @contextlib.contextmanager
 def proxied(port: int, headers: Mapping[str, str], files: tuple[Path, Path] | None = None) -> Iterator[int]:
-    """The port of a reverse proxy before another port: it passes requests on with these headers in place of the browser's,
-    and adds the addresses in them to what the browser claims. It encrypts if it has the files of a certificate and a key."""
+    """The port of a reverse proxy before another port: it passes requests on with these headers instead of the
+    browser's, and appends the addresses in them to what the browser claims. It encrypts if it has the files of a
+    certificate and a key."""
 
     class Proxy(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -1,4 +1,4 @@
-"""Whether the text of a statement is read as the tree that it was made from."""
+"""Whether the text of a statement parses to the tree that it was made from."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ OPERATORS = (exp.Unary, exp.Binary, exp.Between, exp.In)
 
 
 def shape(node: Any) -> Any:
-    """The operators of a tree, each with those within it; brackets left out."""
-    if isinstance(node, exp.Is) and isinstance(node.expression, exp.Not):  # x is not null, as Ibis has it
+    """The operators of a tree, each with its operands; brackets left out."""
+    if isinstance(node, exp.Is) and isinstance(node.expression, exp.Not):  # x is not null, as Ibis writes it
         return shape(exp.Not(this=exp.Is(this=node.this.copy(), expression=node.expression.this.copy())))
     children = node.flatten() if isinstance(node, exp.Connector) else node.iter_expressions()
     inner = [part for child in children for part in _parts(child)]
@@ -27,7 +27,7 @@ def _parts(node: Any) -> list[Any]:
 
 
 def misread(meant: Any, text: str) -> str | None:
-    """What is wrong with a text in DuckDB's dialect; None where sqlglot and DuckDB both read what is meant."""
+    """What is wrong with a text in DuckDB's dialect; None if sqlglot and DuckDB both parse it as meant."""
     if shape(sqlglot.parse_one(text, dialect="duckdb")) != shape(meant):
         return f"sqlglot reads another tree: {text}"
     everywhere = meant.copy()
@@ -47,5 +47,5 @@ def misread(meant: Any, text: str) -> str | None:
 
 
 def _placeless(tree: str) -> str:
-    """Without where in the text each part stands."""
+    """The tree without positions in the text."""
     return re.sub(r'"query_location(_length)?":\d+', "", tree)

@@ -1,4 +1,5 @@
-"""What the engine sees of a table, row by row; that it is not read at all; and that a query is read only if vouched for."""
+"""What the engine reads from a table, row by row; that it does not read; and that a query is read only if vouched
+for."""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ from duotone.tables.engines.source import Source
 
 P = ApproxDP(1, "1e-6")
 ALL = ApproxDP(50, "0.99")
-"""At this budget a group of three people is shown but for one time in 10^6."""
+"""At this budget a group of three people is shown except once in 10^6."""
 
 
 def values(table: Any, *columns: str, of: str | None = None) -> list[tuple[Any, ...]]:
-    """What the plan sees, row by row: no question of Duotone's is between."""
+    """The plan's values, row by row, without a question of Duotone's."""
     with open_source(table, table=of) as source:
         read = source.only(columns)
         rows = read.run(read.table.select(*columns)).to_pylist()
@@ -35,11 +36,11 @@ def answers(table: Any, questions: Sequence[str], **options: Any) -> list[bool]:
 
 
 def read_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on a test fails where a table is read."""
+    """From now on a test fails if a table is read."""
     run = Source.run
 
     def refused(self: Source, plan: Any) -> Any:
-        if not self.name.startswith("duotone_"):  # as made-up tables are called, and no others
+        if not self.name.startswith("duotone_"):  # the names of made-up tables only
             pytest.fail("the table was read")
         return run(self, plan)
 
@@ -52,7 +53,7 @@ DATA = pa.table({"x": range(60), "p": [i % 7 for i in range(60)]})
 
 
 def only_vouched(source: Any, what: str, **options: Any) -> None:
-    """Refused by a sentence that names the option; with it answered, and said so."""
+    """Refused by a sentence that names the option; with the option it is answered, and noted."""
     with pytest.raises(DuotoneError, match=rf"^{what} is not a stored table.*\(vouched\)"):
         prepare(source, "count(*) > 40", WIDE, **options)
     with pytest.raises(DuotoneError, match="vouched must be true or false"):

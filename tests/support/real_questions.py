@@ -1,7 +1,9 @@
-"""What analysts ask of public data: for each question a limit on either side of the truth, and plain SQL for the truth.
+"""What analysts ask about public data: for each question a limit on either side of the truth, and plain SQL for the
+truth.
 
-Written without a look at the other tests of questions. Bounds are wide enough to clip nothing. The limits of a count are the
-count itself and one below; any other limit is a five-hundredth away from the truth, which rounding to a grid does not reach.
+Written without looking at the other tests of questions. Bounds are wide enough to clip nothing. The limits of a count
+are the count itself and one below; any other limit is one five-hundredth away from the truth, more than rounding to a
+grid changes.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ import pytest
 
 @dataclass(frozen=True)
 class Real:
-    """One question with `?` for its limit, and the same for DuckDB where that has other words for it: `quantile_disc` for
-    the lower median, a select for what `per_unit` does, a number for an average of conditions."""
+    """One question with `?` for its limit, and the same for DuckDB if it needs other words: `quantile_disc` for the
+    lower median, a select for what `per_unit` does, a number for an average of conditions."""
 
     table: str
     question: str
@@ -35,17 +37,17 @@ class Real:
         return f"{self.table}: {self.question}"
 
     def sql(self, limit: str) -> str:
-        """The question as it is asked."""
+        """The question with a limit."""
         return self.question.replace("?", limit)
 
     def truth_query(self, limit: str) -> str:
-        """What DuckDB is asked."""
+        """The query for DuckDB."""
         text = (self.truth or self.question).replace("?", limit)
         return text if text.startswith(("select ", "with ")) else f"select {text} from {self.table}"
 
 
 def rows(table: str, condition: str, number: int) -> Real:
-    """How many rows there are with this condition: more than one fewer, and not more."""
+    """How many rows meet this condition: more than one fewer, and not more."""
     return Real(table, f"count(*) filter (where {condition}) > ?", (str(number - 1), str(number)))
 
 
@@ -1176,7 +1178,7 @@ REFUSED = [
         "flights", "count(*) filter (where dest similar to '(LAX|SFO)') > ?", ("1710", "1711"), refused="is not understood here"
     ),
 ]
-"""What is refused before anything is read, and the sentence that says why."""
+"""Questions that are refused before anything is read, with the reason."""
 
 
 FLIGHTS = """
@@ -1194,11 +1196,11 @@ FILES = {
     "countries": ("gapminder", "gapminder.csv", "select * exclude (number) from rows"),
     "weather": ("vega_datasets", "_data/seattle-weather.csv", "select * exclude (number) from rows"),
 }
-"""Package, file and what is taken of it. The packages are not imported: some need more than their data."""
+"""Package, file and columns. The packages are not imported: some need more than their data."""
 
 
 def load(name: str) -> Any:
-    """One table, as Arrow; the test is skipped where the package is not installed."""
+    """One table, as Arrow; the test is skipped if the package is not installed."""
     package, file, query = FILES[name]
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:

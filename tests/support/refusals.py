@@ -1,4 +1,4 @@
-"""Everything that must be refused, with its sentence: read by the tests, and by `optimised.py` under python -O."""
+"""Everything that must be refused, with its sentence: used by the tests, and by `optimised.py` under python -O."""
 
 from __future__ import annotations
 
@@ -224,14 +224,14 @@ NEVER = [
     ("not count(*) >= 0", "the sum can never reach"), ("count(*) > 5 and count(*) < 0", "the sum can never reach"),
     ("count(*) < 0 or sum(x) < 0", "the sum can never reach"), ("count(*) between -3 and -1", "the sum can never reach"),
 ]  # fmt: skip
-"""Questions that no table answers by yes, for x in [0, 9] and i in [1, 9]."""
+"""Questions whose answer is no for every table, for x in [0, 9] and i in [1, 9]."""
 ALWAYS = [
     "count(*) >= 0", "count(*) > -1", "count(*) <> -1", "count(*) <> 1/2", "coalesce(sum(x), 0) > -1",
     "coalesce(sum(i), 0) >= 0", "not coalesce(sum(x), 0) < 0",
     "count(*) filter (where i > 3 and i < 2) <= 0", "count(*) >= 0 or avg(x) > 3", "count(*) >= 0 and coalesce(sum(x), 0) >= 0",
     "coalesce(sum(x), 0) + count(*) >= 0",
 ]  # fmt: skip
-"""Questions that every table answers by yes, the empty one included."""
+"""Questions whose answer is yes for every table, even the empty one."""
 TO9 = {"x": (0, 9), "i": (1, 9)}
 TABLE = pa.table(
     {"x": [1.5], "i": pa.array([1], pa.int64()), "v": ["a"], "u": [1], "b": [True], "big": pa.array([1], pa.uint64())}

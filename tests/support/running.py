@@ -22,7 +22,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
 
 
 def need(what: str | None) -> None:
-    """On a laptop tests are left out with a sentence; CI must have everything."""
+    """On a laptop the test is skipped with a sentence; CI must have everything."""
     if what is not None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{what} is not installed, and this test needs it")
 
@@ -45,17 +45,17 @@ exhaustive_only = pytest.mark.skipif(not EXHAUSTIVE, reason="takes long: make ex
 
 
 def thinned(cases: Iterable[Case], every: int, start: int = 0) -> list[Case]:
-    """Every so many of these cases, or all."""
+    """Every n-th of these cases, or all."""
     return list(cases)[slice(None) if EXHAUSTIVE else slice(start, None, every)]
 
 
 def examples(many: int, every: int = 3) -> settings:
-    """So many examples of a property, or a part of them."""
+    """This many examples of a property, or a part of them."""
     return settings(max_examples=many if EXHAUSTIVE else many // every, deadline=None)
 
 
 def peak(work: Callable[[], Any]) -> tuple[int, Any]:
-    """The most bytes that were held at once, beside what was there before; and the result."""
+    """The peak of bytes beyond what was allocated before; and the result."""
     tracemalloc.start()
     try:
         result = work()

@@ -1,5 +1,5 @@
-"""Ratios, weighted averages, spreads, different values, arithmetic of counts and computed values: each with what it means in
-plain Python, the people it is asked about, and whether its levels are a bound only."""
+"""Ratios, weighted averages, spreads, distinct values, arithmetic of counts and computed values: each with its meaning
+in plain Python, the people of its tables, and whether its levels are only a bound."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def arm(people: Sequence[Person], *arms: str) -> list[int]:
 
 
 def averages(rule: Callable[[Fraction, Fraction], bool]) -> Callable[[Sequence[Person]], bool]:
-    """Of arms A and B: with nobody in one of them, no."""
+    """Of arms A and B: no if one of them is empty."""
     return lambda p: bool(a := arm(p, "A")) and bool(b := arm(p, "B")) and rule(mean(a), mean(b))
 
 
@@ -58,7 +58,7 @@ def spread(sign: str, limit: str, function: Callable[[Any], Any], least: int) ->
 
 
 def four(people: Sequence[Person]) -> tuple[int, int, int, int]:
-    """Of those with Y and with N: how many have a positive value, and how many have not."""
+    """Among Y and among N: how many have a positive value, and how many do not."""
     counts = [(v, x > 0) for v, x in flat(people)]
     return tuple(counts.count(cell) for cell in (("Y", True), ("Y", False), ("N", True), ("N", False)))  # type: ignore[return-value]
 
@@ -133,7 +133,7 @@ def median(numbers: Sequence[int]) -> int:
 
 
 def quantiles(rule: Rule, q: str = "1/2", r: str = "1/2") -> Callable[[Sequence[Person]], bool]:
-    """Of arms A and B: with nobody in one of them, no."""
+    """Of arms A and B: no if one of them is empty."""
     return lambda p: (bool(a := arm(p, "A")) and bool(b := arm(p, "B"))
                       and rule(lower_quantile(a, Fraction(q)), lower_quantile(b, Fraction(r))))  # fmt: skip
 
@@ -181,13 +181,13 @@ def inner(columns: str, where: str = "", having: str = "") -> str:
 
 
 def changes(people: Sequence[Person]) -> list[Fraction]:
-    """Of who has both, the average in arm A less that in arm B."""
+    """For people in both arms: the average in arm A less that in arm B."""
     both = [([x for v, x in person if v == "A"], [x for v, x in person if v == "B"]) for person in people]
     return [mean(a) - mean(b) for a, b in both if a and b]
 
 
 def medians(people: Sequence[Person]) -> bool:
-    """Of each person's sums in arms A and B, clipped, where there is any."""
+    """The median of people's sums in arms A and B, clipped, if there is one."""
     sums = [[min(sum(xs), 3) for q in people if (xs := [x for v, x in q if v == arm])] for arm in "AB"]
     return all(sums) and median(sums[0]) > median(sums[1])
 
@@ -251,14 +251,14 @@ COMPUTED: list[Case] = [
 
 
 ZONES = {"a": ("n", 3), "b": ("s", 0)}
-"""What is public about a vote: its region and a weight."""
+"""The public facts of a vote: its region and a weight."""
 PUBLIC = {"zones": pa.table({"v": list(ZONES), "region": [r for r, _ in ZONES.values()], "w": [w for _, w in ZONES.values()]})}
 ROWS = alone(("a", 0), ("a", 2), ("b", 2), ("c", 2), (None, 0))
 SEVERAL: list[Person] = [(("a", 1),), (("b", 1),), (("c", 1),), (("a", 1), ("b", 1)), (("a", 1), ("a", 1), ("c", 1))]
 
 
 def regions(people: Sequence[Person]) -> list[str | None]:
-    """The region of each row, None where nothing is public about it."""
+    """The region of each row, None without one."""
     return [ZONES[v][0] if v in ZONES else None for v, _ in flat(people)]
 
 

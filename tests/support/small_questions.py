@@ -1,5 +1,5 @@
-"""Small tables for questions, every dataset at once in one table, and the levels of each; and a question of every kind, with
-what it means in plain Python and the people it is asked about."""
+"""Small tables for questions, all datasets in one table, and the levels of each; and a question of every kind, with its
+meaning in plain Python and the people of its tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def table(datasets: Sequence[Sequence[Person]]) -> pa.Table:
 
 
 def levels(prepared: Prepared, count: int, by: str | None = "d") -> list[int]:
-    """Levels as they are released from; of all datasets at once, the engine groups by dataset, from a list of all of them."""
+    """The levels that answers are released from; for all datasets at once, the engine groups by dataset."""
     if by is not None:
         prepared = dataclasses.replace(prepared, by=(by,), most=2**31 - 1, listed=tuple((d,) for d in range(count)))
     keys, _, of_datasets = prepared._levels()

@@ -1,4 +1,4 @@
-"""A real Spark standalone cluster of one's own on loopback: a master and two workers, from PySpark's package."""
+"""A real Spark standalone cluster on loopback: a master and two workers, from PySpark's package."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMALL = (
     "--driver-memory 768m --conf spark.executor.memory=512m --conf spark.sql.shuffle.partitions=2 --conf spark.ui.enabled=false"
     f' --driver-java-options "{SHORT}" --conf "spark.executor.extraJavaOptions={SHORT}"'
 )
-"""Two cores and little memory are enough, and a session of minutes never pays back what a JVM's second compiler costs."""
+"""Two cores and little memory are enough, and in a session of minutes a JVM's second compiler does not pay off."""
 INTERPRETED = "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN"
 """Spark compiles each query, which takes longer than a small table: on the cluster, and in `make exhaustive`."""
 
@@ -48,13 +48,13 @@ def environment(*, compiled: bool = EXHAUSTIVE) -> dict[str, str]:
 
 @dataclass
 class Cluster:
-    """Where the master is, and the processes of its workers."""
+    """The master's address, and the processes of its workers."""
 
     url: str
     workers: list[subprocess.Popen[bytes]]
 
     def kill_one(self) -> None:
-        """A worker and everything it started, at once."""
+        """Kill a worker and everything it started."""
         worker = self.workers.pop()
         os.killpg(worker.pid, signal.SIGKILL)
         worker.wait()
@@ -62,7 +62,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster() -> Iterator[Cluster]:
-    """Started, waited for, and killed in the end."""
+    """Start it, wait for it, and kill it at the end."""
     folder = Path(tempfile.mkdtemp(prefix="duotone-spark-"))
     log, workers = folder / "master.Master.log", list[subprocess.Popen[bytes]]()
     master = _start(folder, "master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")

@@ -1,4 +1,4 @@
-"""A clock that a test moves on: what leaves at a tick stays until then, however slow or busy the machine is."""
+"""A clock that a test moves: what leaves at a tick stays until then, however slow or busy the machine is."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Hands:
         self._lock = threading.Lock()
 
     def clock(self, tick: float) -> Clock:
-        """Of which these are the hands."""
+        """The clock with these hands."""
         return Clock(tick, lambda: self.time, self.wait, self.sleep_in_loop)
 
     @property
@@ -46,12 +46,12 @@ class Hands:
                 self._untils.remove(until)
 
     def sleep(self, seconds: float) -> None:
-        """Wait, in a thread, until so much has passed."""
+        """Wait, in a thread, for some seconds."""
         with self._counted(seconds) as until:
             wait_until(lambda: self.time >= until, "a later time")
 
     def wait(self, event: threading.Event, seconds: float) -> None:
-        """The same, unless something happens before."""
+        """The same, unless an event happens before."""
         with self._counted(seconds) as until:
             wait_until(lambda: event.is_set() or self.time >= until, "a later time")
 
@@ -62,21 +62,21 @@ class Hands:
                 await asyncio.sleep(MOMENT)
 
     async def until_waiting(self, many: int) -> None:
-        """Until so many wait for a later time."""
+        """Wait until this many wait for a later time."""
         await _until(lambda: self.waiting >= many, f"{many} who wait")
 
     async def until_settled(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
-        """Until each of these is done, or waits for a later time."""
+        """Wait until each of these is done, or waits for a later time."""
         every = list(tasks)
         await _until(lambda: sum(not task.done() for task in every) <= self.waiting, "nothing more to do at this time")
 
     async def move(self, seconds: float) -> None:
-        """Let time pass, and whoever waited for that go on."""
+        """Advance the time, and wake those who waited for it."""
         self.time += seconds
         await asyncio.sleep(10 * MOMENT)
 
     async def running(self, work: Coroutine[Any, Any, T], step: float = 1.0) -> T:
-        """What comes of something while time passes whenever it waits."""
+        """The result of work, while time passes whenever it waits."""
         task = asyncio.ensure_future(work)
         while not task.done():
             if self.waiting:

@@ -1,10 +1,10 @@
-"""Whether response times tell two tables apart: the tables, the clock and its absence, and the test. Benchmarks and tests share
-this.
+"""Whether response times tell two tables apart: the tables, the clock and its absence, and the statistical test. For
+benchmarks and tests.
 
-The observer is a strong one: it stands on the same machine, knows the service's clock, and sees by how much each reply comes
-after its tick. Which of two tables a request is about is chosen at random for each, so that whatever else happens on the
-machine is the same for both. The statistic is Mann and Whitney's: how often a reply about the second table comes later than one
-about the first (one half if they are alike).
+The observer is a strong one: on the same machine, with the service's clock, it sees how long after its tick each reply
+arrives. Each request chooses one of two tables at random, so that everything else on the machine affects both alike.
+The statistic is Mann and Whitney's: how often a reply about the second table is later than one about the first (one
+half if they are alike).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from duotone.desk.clock import Clock, Departure
 from support.crowds import crowd
 
 QUESTION = "count(*) filter (where v like '%abca%hgfe%') > 100"
-"""Whose time depends on what is in the rows."""
+"""A question whose time depends on the rows."""
 ROWS = 5000
 NEIGHBOURS, CONTENTS = ("without", "with"), ("plain", "various")
 
@@ -38,15 +38,15 @@ class NoClock(Clock):
 
 
 class AtOnce(Departure):
-    """Nothing is held."""
+    """Nothing is delayed."""
 
     def hold(self) -> None:
         self.begun = self.held = True
 
 
 def tables(long: int = 8_000_000, each: int = 2000) -> dict[str, pa.Table]:
-    """Two tables that differ in one row, which has a long text; and two of the same size, with one letter or a text of `each`
-    letters in every row."""
+    """Two tables that differ in one row, which has a long text; and two of the same size, with one letter or a text of
+    `each` letters in every row."""
     draw = random.Random(1)
 
     def text(letters: int) -> str:
@@ -76,17 +76,17 @@ class Times:
 
     @property
     def p_value(self) -> float:
-        """Of the hypothesis that they are alike, two-sided."""
+        """For the hypothesis that they are alike, two-sided."""
         return float(stats.mannwhitneyu(self.second, self.first, method="asymptotic").pvalue)
 
     @property
     def shape_p_value(self) -> float:
-        """The same by Kolmogorov and Smirnov, which also sees other differences than a shift."""
+        """The same by Kolmogorov and Smirnov, which also detects differences other than a shift."""
         return float(stats.ks_2samp(self.first, self.second, method="asymp").pvalue)
 
     def late(self, seconds: float) -> tuple[int, int, float]:
-        """How many replies about each table took longer than this, and the p-value, by Fisher, that this is so by chance: a few
-        late ones change neither a median nor the other tests."""
+        """How many replies about each table took longer than this, and the p-value, by Fisher, that this is chance: a
+        few late ones change neither a median nor the other tests."""
         first, second = (sum(time > seconds for time in times) for times in (self.first, self.second))
         table = np.array([[first, len(self.first) - first], [second, len(self.second) - second]])
         return first, second, float(stats.fisher_exact(table).pvalue)
@@ -97,8 +97,8 @@ class Times:
 
 
 def power(each: int, later: float, level: float) -> float:
-    """With which probability the test at this level sees that a reply about the second table is later so often, of so many
-    replies about each table: by the normal approximation, with the variance that holds where they are almost alike.
+    """The probability that the test at this level detects this share of later replies about the second table, with this
+    many replies about each: by the normal approximation, with the variance for nearly equal distributions.
 
     >>> round(power(10_000, 0.52, 0.01), 3)
     0.99
@@ -109,7 +109,7 @@ def power(each: int, later: float, level: float) -> float:
 
 
 def shift_seen(after: list[float], later: float) -> float:
-    """By how many seconds times like these would have to be shifted for such a share of later ones."""
+    """The shift of these times, in seconds, that would cause such a share of later ones."""
     low, high, times = 0.0, 1.0, np.array(after)
     ordered = np.sort(times)
     while high - low > 1e-7:
@@ -120,7 +120,7 @@ def shift_seen(after: list[float], later: float) -> float:
 
 
 def declared(url: str, token: str, name: str) -> float:
-    """After how many seconds answers about a table leave."""
+    """Seconds after which answers about a table leave."""
     body = {"question": QUESTION, "epsilon": "0.1"}
     (reply,) = crowd(url, token, f"/api/datasets/{name}/preview", [body], 1)
     return float(reply.document["seconds"])
@@ -128,8 +128,8 @@ def declared(url: str, token: str, name: str) -> float:
 
 def observed(url: str, token: str, pair: tuple[str, str], each: int, connections: int, clock: tuple[float, float] | None,
              pause: float = 0, seed: int = 1) -> Times:  # fmt: skip
-    """Ask about two tables in a random order, over several connections, with pauses up to so long; `clock` is the tick and the
-    declared seconds."""
+    """Ask about two tables in a random order, over several connections, with random pauses up to `pause`; `clock` is
+    the tick and the declared seconds."""
     names = [*pair] * each
     random.Random(seed).shuffle(names)
     times: dict[str, list[float]] = {name: [] for name in pair}

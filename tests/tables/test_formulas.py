@@ -136,7 +136,7 @@ def test_computed_text_of_a_file_is_counted_and_averaged(tmp_path: Path) -> None
 
 
 def need(what: str | None) -> None:
-    """On a laptop tests are left out with a sentence; CI must have everything."""
+    """On a laptop the test is skipped with a sentence; CI must have everything."""
     if what is not None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{what} is not installed, and this test needs it")
 

@@ -15,7 +15,7 @@ from duotone.tables.sql.read_question import read_question
 
 COLUMNS: dict[str, Any] = {"u": "untyped", "x": "untyped", "y": "untyped", "day": "untyped", "code": "text", "n": "float"}
 NUMBER = "{} text: values that are not numbers count as NULL (duotone inspect counts them)"
-CAST_DATE = "{} text, read as dates (yyyy-mm-dd, and a time after it is left out): other values count as NULL"
+CAST_DATE = "{} text, read as dates (yyyy-mm-dd; a time after it is ignored): other values count as NULL"
 OTHERWISE = (
     ' (duotone inspect counts them); if dates are written in another way, declare their format (formats={{"day": "%d/%m/%Y"}})'
 )
@@ -28,7 +28,7 @@ THERE = (
 FLAG = "{} text: true, t, yes, y and 1 count as true, false, f, no, n and 0 as false, and other values as NULL"
 ORDER = "{} is compared as text, letter by letter"
 DATES = (
-    "{} is compared as text, letter by letter, which is the order of dates only where all are written as 2025-12-31: write "
+    "{} is compared as text, letter by letter, which is the order of dates only if all are written as 2025-12-31: write "
     "date before the constant to compare dates"
 )
 SAME = "{} is compared as text, so 10 and 10.0 differ: leave out the quotes to compare numbers"

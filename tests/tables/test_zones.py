@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::F
 
 
 def need(what: str | None) -> None:
-    """On a laptop tests are left out with a sentence; CI must have everything."""
+    """On a laptop the test is skipped with a sentence; CI must have everything."""
     if what is not None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{what} is not installed, and this test needs it")
 

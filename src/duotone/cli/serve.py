@@ -101,7 +101,7 @@ def add(
     """Print a new token, once; only its hash is kept."""
     opened = _office(office)
     if name not in opened.people:
-        raise DuotoneError(f"{name} is nobody of this office; it has {', '.join(opened.people)}")
+        raise DuotoneError(f"{name} is not a person of this office; it has {', '.join(opened.people)}")
     print(_tokens(opened).add(name, assistant=assistant, days=days))
     say("keep it like a password: it is not shown again", line="duotone: ")
 

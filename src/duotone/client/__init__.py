@@ -1,7 +1,7 @@
 """The client of a service: questions about tables that stay with their owner.
 
-Imports nothing of the tables, since there are none here. Start with `connect` (`duotone.connect`), which asks over a
-`transport`, and gives `answers` and previews.
+Imports no engine, since there are no tables here. Start with `connect` (`duotone.connect`), which sends requests over a
+`transport` and returns `answers` and previews.
 """
 
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""Answers and previews from a service: like the local ones, with what they cost and how to get a certificate."""
+"""Answers and previews from a service: like local ones, with their cost and a way to get a certificate."""
 
 from __future__ import annotations
 
@@ -26,29 +26,30 @@ MADE_UP = "made-up rows: about nobody, and free"
 
 @dataclass(frozen=True, repr=False)
 class _Said:
-    """What a service said about a question to one of its datasets."""
+    """A service's reply to a question about one of its datasets."""
 
     dataset: str
     document: Document
 
     @property
     def question(self) -> str:
-        """What is asked."""
+        """The question."""
         return str(self.document.get("question") or "which groups may be shown")
 
     @property
     def ledger(self) -> Document:
-        """Whether it is `free`, and what is `left` of the budget and of the `allowance`; of a preview, whether it `fits`."""
+        """Whether it is `free`, and what is `left` of the budget and of the `allowance`; for a preview, whether it
+        `fits`."""
         return dict(self.document.get("ledger") or {})
 
     @property
     def terms(self) -> Document:
-        """The budget and the options with which it is asked."""
+        """The budget and the options of the question."""
         return dict(self.document.get("terms") or {})
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What whoever asks should know: each a sentence."""
+        """Notes for the asker, one sentence each."""
         return tuple(self.document.get("notes") or ())
 
     @property
@@ -58,11 +59,12 @@ class _Said:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RemoteAnswers(Released, _Said):
-    """Released answers: by group where the question is grouped, else under the empty key.
+    """Released answers: by group if the question is grouped, else under the empty key.
 
-    An answer is True or False; where close calls are counted, an `Outcome`. `str` of it is yes or no, or a line for each group;
-    `bool` the answer of a question without groups, which is also equal to True or "yes", False or "no". `certain`, `p_value`,
-    `margin` and `at_least` say how sure it is; of groups, `margins` do. `document` is all that the service said.
+    An answer is True or False; where close calls are counted, an `Outcome`. `str` of it is yes or no, or a line for
+    each group. `bool` is the answer of a question without groups, which also equals True or "yes", False or "no".
+    `certain`, `p_value`, `margin` and `at_least` say how sure it is; for groups, `margins` do. `document` is the
+    service's whole reply.
     """
 
     answers: Mapping[Key, bool | Outcome]
@@ -72,7 +74,7 @@ class RemoteAnswers(Released, _Said):
     """Labels of the group columns."""
     grouped: bool
     fetch: Callable[[str, int], Document]
-    """Gets the certificate of a dataset's charge."""
+    """Fetches the certificate of a dataset's charge."""
 
     def __str__(self) -> str:
         if not self.grouped:
@@ -94,7 +96,7 @@ class RemoteAnswers(Released, _Said):
 
     @property
     def how_sure(self) -> str:
-        """How sure the answer is, in words; empty of groups, and where nothing is known."""
+        """How sure the answer is, in words; empty for groups, and if nothing is known."""
         return how_sure(self.document, self.document["unit"]) if "margin" in self.document else ""
 
     def _repr_html_(self) -> str:
@@ -111,13 +113,13 @@ class RemoteAnswers(Released, _Said):
 
     @property
     def ledger(self) -> Document:
-        """What it cost: `free`, the number of its `charge`, and what is `left` of the budget and of the `allowance`; nothing of
-        made-up rows."""
+        """What it cost: `free`, the number of its `charge`, and what is `left` of the budget and of the `allowance`;
+        empty for made-up rows."""
         return {} if self.made_up else super().ledger
 
     @property
     def private(self) -> bool:
-        """Whether it was drawn with real randomness, of real rows."""
+        """Whether it was drawn with real randomness from real rows."""
         return bool(self.document.get("private")) and not self.made_up
 
     @property
@@ -128,13 +130,13 @@ class RemoteAnswers(Released, _Said):
     def quote(self) -> str:
         """A sentence for a report: the question, the answers, and what a reader needs to judge them."""
         if self.made_up:
-            raise DuotoneError("this is no answer to quote: it is about made-up rows")
+            raise DuotoneError("this answer cannot be quoted: it is about made-up rows")
         return str(self.document["quote"])
 
     def certificate(self) -> Document:
-        """What proves the mechanism behind each answer: see `duotone check`."""
+        """The proof of the mechanism behind each answer: see `duotone check`."""
         if self.made_up:
-            raise DuotoneError("what was not charged has no certificate: this is about made-up rows")
+            raise DuotoneError("this answer has no certificate: it is about made-up rows")
         return self.fetch(self.dataset, int(self.document["charge"]))
 
     @property
@@ -144,7 +146,7 @@ class RemoteAnswers(Released, _Said):
 
 @dataclass(frozen=True, repr=False)
 class RemotePreview(_Said):
-    """How accurate an answer would be, and its price. `document` is all that the service said."""
+    """How accurate an answer would be, and its price. `document` is the service's whole reply."""
 
     def __repr__(self) -> str:
         return f"<RemotePreview: {self.question} of {self.dataset}; {self.price}>"
@@ -164,13 +166,14 @@ class RemotePreview(_Said):
 
     @property
     def by_margin(self) -> dict[int, float]:
-        """By how many people would flip the answer: how often it is wrong; of close calls, how often it is too close."""
+        """By how many people would flip the answer: how often it is wrong; of close calls, how often it is too
+        close."""
         key = "too_close_by_margin" if self.close_calls else "error_by_margin"
         return {int(margin): float(chance) for margin, chance in self.document[key].items()}
 
     @property
     def certain(self) -> float:
-        """From how many people on an answer is never wrong; infinite where that is never so."""
+        """The margin from which an answer is never wrong; infinite if there is none."""
         least = self.document.get("certain_from")
         return math.inf if least is None else float(least)
 
@@ -188,12 +191,12 @@ class RemotePreview(_Said):
 
     @cached_property
     def _mechanism(self) -> LineMechanism:
-        """By which one answer would be drawn: the optimum, which its share of the budget determines."""
+        """The mechanism of one answer: the optimum for its share of the budget."""
         return mechanism_of(self.document)
 
     @property
     def fits(self) -> bool:
-        """Whether there is budget for it, or it is free."""
+        """Whether the budget covers it, or it is free."""
         return bool(self.ledger.get("free") or self.ledger.get("fits"))
 
     @property
@@ -208,13 +211,13 @@ class RemotePreview(_Said):
 
     @property
     def in_units(self) -> Any:
-        """How far what is compared must be from its limit, in its own units, where `people` were guessed."""
+        """How far the compared value must be from its limit, in its own units; needs a guess of `people`."""
         return self.document.get("in_units")
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """A question that somebody must approve first: `needs` says who. Once they have, `ask(dataset, request=…)` asks it."""
+    """A question that somebody must approve first: `needs` says who. After that, `ask(dataset, request=…)` asks it."""
 
     request: int
     dataset: str
@@ -229,13 +232,13 @@ class Waiting:
 
 
 def mechanism_of(document: Document) -> LineMechanism:
-    """By which one answer is drawn: the optimum, which its share of the budget determines."""
+    """The mechanism of one answer: the optimum for its share of the budget."""
     share = document["share"]
     return on_line(ApproxDP.from_exp_epsilon(share["ratio"], share["delta"]), document.get("boundary", "balanced"))
 
 
 def read_reply(document: Document, dataset: str, fetch: Callable[[str, int], Document]) -> RemoteAnswers | Waiting:
-    """What a service said to a question."""
+    """Read a service's reply to a question."""
     try:
         if "request" in document and "answer" not in document and "answers" not in document and "groups" not in document:
             return Waiting(int(document["request"]), dataset, str(document.get("needs", "another person")), document["state"])

@@ -1,4 +1,4 @@
-"""Connecting: questions to a service, under a token, that look like those to a table of one's own."""
+"""Connecting to a service with a token: questions look like those to a local table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from duotone.privacy.numbers import Given
 
 TOKEN = "DUOTONE_TOKEN"
 WAIT = 600.0
-"""Seconds that an answer may take: it leaves at a tick of the service's clock, after a time declared for its kind."""
+"""Most seconds to wait for an answer: it leaves at a tick of the service's clock, after a time declared for its
+kind."""
 
 
 def connect(
@@ -28,11 +29,11 @@ def connect(
     insecure: bool = False,
     verify: SSLContext | None = None,
 ) -> Connection:
-    """A connection to a service that answers questions about tables of its owner's.
+    """A connection to a service that answers questions about its owner's tables.
 
-    The `token` says who asks; where it is not given, it is what the environment has as DUOTONE_TOKEN. Nothing shows it. An
-    answer is waited for `wait` seconds. http:// is for this machine alone; `insecure` allows it elsewhere, where something
-    else encrypts the way. `verify` is for certificates of an authority of one's own.
+    The `token` identifies the caller; by default it is the environment's DUOTONE_TOKEN. It is never shown. `wait` is
+    the longest time to wait for an answer, in seconds. http:// is for this machine alone; `insecure` allows it
+    elsewhere, if something else encrypts the connection. `verify` is for certificates of a private authority.
 
     >>> service = connect("http://localhost:8000", token="duo_example")
     >>> service
@@ -40,7 +41,7 @@ def connect(
     """
     secret = os.environ.get(TOKEN) if token is None else token
     if not secret or not isinstance(secret, str):
-        raise DuotoneError(f"say who asks: give a token, or put it into the environment as {TOKEN}")
+        raise DuotoneError(f"give a token, or set it in the environment as {TOKEN}")
     return Connection(open_transport(url, secret, wait, insecure, verify))
 
 
@@ -48,8 +49,8 @@ def connect(
 class Connection:
     """A service, as one person sees it; `with connect(…) as service` closes it.
 
-    What `ask`, `preview` and `groups` take is called as in `duotone.ask`; what is the owner's to declare (unit, bounds,
-    neighbours …) is refused.
+    `ask`, `preview` and `groups` take the parameters of `duotone.ask`, but refuse those that the owner declares (unit,
+    bounds, neighbours …).
     """
 
     transport: Transport
@@ -64,44 +65,45 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close the connection."""
         self.transport.close()
 
     def call(self, name: str, *given: Any) -> Any:
-        """Do an operation of the list by its name: see `duotone.desk.operations`."""
+        """Run an operation by its name: see `duotone.desk.operations`."""
         return self.transport.call(OPERATIONS[name], *given)
 
     def me(self) -> Document:
-        """Who the token speaks for: name, role, and whether it is an assistant's."""
+        """The token's owner: name, role, and whether it is an assistant's."""
         return dict(self.call("me"))
 
     def datasets(self) -> dict[str, Document]:
-        """The datasets that may be asked about, by name: columns, who a person is, budget, what is left."""
+        """The datasets that may be asked about, by name: columns, the unit, budget, what is left."""
         return {dataset["name"]: dataset for dataset in self._listed("datasets")}
 
     def dataset(self, dataset: str) -> Document:
-        """One of them."""
+        """One dataset."""
         return dict(self.call("dataset", dataset))
 
     def ask(
         self, dataset: str, question: str | None = None, privacy: ApproxDP | None = None, **terms: Unpack[Asked]
     ) -> RemoteAnswers | Waiting:
-        """A private answer to a yes/no question, which is charged; the same question asked before is free.
+        """A private answer to a yes/no question, which is charged; a question that was asked before is free.
 
-        The budget is `epsilon` and `delta`, or a `privacy` definition, or the `error` that one wants: {"wrong": 0.01, "people":
-        10} is the least ε for which an answer is wrong with probability at most 0.01 if 10 people would flip it. A dataset
-        whose close calls are counted needs none. `groups`, `max_groups` and `costs` are as in `duotone.ask`, and `again` pays
-        for a new answer. Where questions are approved by another person, give a `purpose`: what comes back is `Waiting`, and
-        `ask(dataset, request=…)` asks it later. With `made_up`, the question is asked of made-up rows, free.
+        The budget is `epsilon` and `delta`, or a `privacy` definition, or the wanted `error`: {"wrong": 0.01, "people":
+        10} is the least ε for which an answer is wrong with probability at most 0.01 if 10 people would flip it. A
+        dataset whose close calls are counted needs none. `groups`, `max_groups` and `costs` are as in `duotone.ask`,
+        and `again` pays for a new answer. If another person must approve questions, give a `purpose`: the result is
+        `Waiting`, and `ask(dataset, request=…)` asks it later. With `made_up`, the question is about made-up rows and
+        free.
         """
         if question is None and terms.get("request") is None:
-            raise DuotoneError("there is no question: give one, or the request that was approved")
+            raise DuotoneError("give a question, or the number of an approved request")
         return self._asked(dataset, question_terms(question, None, privacy, terms))
 
     def groups(
         self, dataset: str, by: str | Sequence[str], privacy: ApproxDP | None = None, **terms: Unpack[Asked]
     ) -> RemoteAnswers | Waiting:
-        """Which keys occur, each with the largest probability that privacy allows for its number of people."""
+        """Which keys occur; each is shown with the largest probability that privacy allows for its number of people."""
         return self._asked(dataset, question_terms(None, by, privacy, terms))
 
     def preview(
@@ -113,13 +115,14 @@ class Connection:
         by: str | Sequence[str] | None = None,
         **terms: Unpack[Asked],
     ) -> RemotePreview:
-        """How accurate the answer would be, and what it would cost; nothing is read or spent. It takes what `ask` takes, or
-        `by` for groups; `people` is a public guess of how many there are, to show it in the question's own units."""
+        """How accurate the answer would be, and what it would cost; nothing is read or spent. It takes what `ask`
+        takes, or `by` for groups; `people` is a public guess of their number, to show accuracy in the question's own
+        units."""
         return RemotePreview(dataset, self.call("preview", dataset, question_terms(question, by, privacy, terms)))
 
     def plan(self, dataset: str, question: str | None = None, **terms: Any) -> Document:
-        """A question for one's person to approve, with its price; nothing is spent. It takes what `preview` takes, in a
-        service's words, and a `purpose`."""
+        """File a question with its price for one's person to approve; nothing is spent. It takes what `preview` takes,
+        as a service names it, and a `purpose`."""
         return dict(self.call("plan", dataset, as_body({"question": question, **terms})))
 
     def history(self, dataset: str) -> Document:
@@ -145,16 +148,16 @@ class Connection:
     def allow_assistant(
         self, dataset: str, *, epsilon: Given | None = None, delta: Given | None = None, questions: int | None = None
     ) -> Document:
-        """Let one's assistant ask without approval: up to a budget, or so many questions."""
+        """Let one's assistant ask without approval: up to a budget, or a number of questions."""
         allowance = as_body({**budget_terms(epsilon=epsilon, delta=delta), "questions": questions})
         return dict(self.call("allow_assistant", dataset, allowance))
 
     def certificate(self, dataset: str, charge: int) -> Document:
-        """What proves the mechanism behind a charge: see `duotone check`."""
+        """The proof of the mechanism behind a charge: see `duotone check`."""
         return dict(self.call("certificate", dataset, charge))
 
     def relabel(self, dataset: str, version: str) -> Document:
-        """For owners: say that the data has changed. Every question is then a new one; the budget is what it was."""
+        """For owners: give the data a new version. Every question is then new; the budget is unchanged."""
         return dict(self.call("relabel", dataset, version))
 
     def verify(self, dataset: str) -> Document:
@@ -162,7 +165,7 @@ class Connection:
         return dict(self.call("verify", dataset))
 
     def overview(self) -> Document:
-        """For owners: who there is, which answers were late, and how often an engine failed."""
+        """For owners: people, late answers, and how often an engine failed."""
         return dict(self.call("overview"))
 
     def sessions(self) -> list[Document]:
@@ -170,7 +173,7 @@ class Connection:
         return self._listed("sessions")
 
     def end_session(self, session: str) -> Document:
-        """For owners: end one."""
+        """For owners: end a session."""
         return dict(self.call("end_session", session))
 
     def made_up_csv(self, dataset: str) -> str:
@@ -178,7 +181,7 @@ class Connection:
         return str(self.call("made_up", dataset))
 
     def made_up(self, dataset: str) -> Any:
-        """The same as an Arrow table, whose columns hold what the dataset's do."""
+        """The same as an Arrow table, with the dataset's column types."""
         try:
             import pyarrow as pa
             from pyarrow import csv
@@ -197,7 +200,7 @@ class Connection:
         return read_reply(self.call("ask", dataset, terms), dataset, self.certificate)
 
     def _listed(self, what: str) -> list[Document]:
-        """The list that a service has under a name."""
+        """The list under a name in a service's reply."""
         document = self.call(what)
         if not (isinstance(document, dict) and isinstance(document.get(what), list)):
             raise ServiceError(f"the service sent no {what}: is the address right?")

@@ -1,4 +1,4 @@
-"""Transport: what a service is sent, under a token that nothing shows, and its refusals as errors."""
+"""Transport: requests to a service under a secret token, and its refusals as errors."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, show
 
 CONNECTING = 10.0
-"""Seconds in which a service must take a connection."""
+"""Seconds within which a service must accept a connection."""
 PERHAPS_CHARGED = "; the question may have been charged: ask the same again, which is free then"
-"""What may have happened to a question whose answer did not come."""
+"""What may have happened to a question whose answer did not arrive."""
 
 
 @dataclass(frozen=True)
 class Transport:
-    """A connection to a service by its URL. The token is in what `client` sends alone."""
+    """A connection to a service by its URL. The token is only in what `client` sends."""
 
     url: str
     client: httpx2.Client = field(repr=False)
 
     def call(self, operation: Operation, *given: Any) -> Any:
-        """What the service says to an operation: what its path names is given first, then what it takes."""
+        """The service's reply to an operation; positional arguments fill its path, keywords are its body."""
         many = len(operation.places)
         body = None if operation.takes is None else operation.body(given[many])
         response = self._response(operation, given[:many], body)
@@ -47,12 +47,12 @@ class Transport:
             raise self._no_service(response) from None
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close the connection."""
         self.client.close()
 
     def _response(self, operation: Operation, named: tuple[object, ...], body: Document | None) -> httpx2.Response:
         if any(str(part) in ("", ".", "..") for part in named):  # it would lead elsewhere
-            raise DuotoneError("a dataset has a name, which is not . or ..")
+            raise DuotoneError("name a dataset: . and .. are not names")
         parts = dict(zip(operation.places, (quote(str(part), safe="") for part in named), strict=True))
         place, lost = f"{self.url}/api{operation.path.format(**parts)}", "" if operation.name != "ask" else PERHAPS_CHARGED
         response = failure = None
@@ -64,14 +64,14 @@ class Transport:
             failure = f"{self.url} did not answer in time{lost}"
         except httpx2.HTTPError:
             failure = f"the connection to {self.url} broke{lost}"
-        if response is None:  # out here, so that no request with its token is remembered as the context
+        if response is None:  # raised here, so that its context holds no request with the token
             raise ServiceError(failure or "", kind="unreachable")
         if response.is_success:
             return response
         raise self._refusal(response)
 
     def _refusal(self, response: httpx2.Response) -> ServiceError:
-        """What a service refuses, in its own words."""
+        """A service's refusal, in its own words."""
         try:
             said = response.json()
             sentence, kind = str(said["error"]), str(said["kind"])
@@ -83,16 +83,16 @@ class Transport:
 
     def _no_service(self, response: httpx2.Response) -> ServiceError:
         return ServiceError(
-            f"what {self.url} says (status {response.status_code}) is not what a service would: is the address right?",
+            f"{self.url} does not reply like a service (status {response.status_code}): is the address right?",
             response.status_code,
         )
 
 
 def open_transport(url: str, token: str, wait: float, insecure: bool, verify: SSLContext | None) -> Transport:
-    """A transport, for a URL and a token that make sense."""
+    """A transport, for a checked URL and token."""
     near, place = _checked(url, insecure)
     if not re.fullmatch(r"[!-~]+", token):
-        raise DuotoneError("a token is letters, digits and signs without blanks (what was given is not shown)")
+        raise DuotoneError("a token has letters, digits and signs without blanks (the given one is not shown)")
     trusted: Any = {} if verify is None else {"verify": verify}
     client = httpx2.Client(
         headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
@@ -104,7 +104,7 @@ def open_transport(url: str, token: str, wait: float, insecure: bool, verify: SS
 
 
 def _checked(url: str, insecure: bool) -> tuple[bool, str]:
-    """Whether the service is on this machine, and its address; what an error shows of one with a password is nothing."""
+    """The address, and whether it is on this machine; an error never shows one with a password."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -117,14 +117,14 @@ def _checked(url: str, insecure: bool) -> tuple[bool, str]:
     near = is_loopback(host)
     if parts.scheme == "http" and not (near or insecure):
         raise DuotoneError(
-            f"{url} is not encrypted, and whoever is on the way would read the token: use https://, or, where something else"
+            f"{url} is not encrypted, and others on the network could read the token: use https://, or, where something else"
             " encrypts the way, insecure=True"
         )
     return near, url.rstrip("/")
 
 
 def as_body(given: Document) -> Document:
-    """What a service is sent: whatever is there of it, as JSON can have it."""
+    """The body of a request: the given values, as JSON allows them."""
     body = {name: value for name, value in given.items() if value is not None}
     try:
         json.dumps(body, allow_nan=False)
@@ -134,7 +134,7 @@ def as_body(given: Document) -> Document:
 
 
 def budget_terms(privacy: ApproxDP | None = None, epsilon: Given | None = None, delta: Given | None = None) -> Document:
-    """A budget in a service's words: a definition, or ε and δ as they are written; none for close calls."""
+    """A budget as a service takes it: a definition, or ε and δ as they are written; empty for close calls."""
     if privacy is None:
         return {"epsilon": _written(epsilon), "delta": _written(delta)}
     if not isinstance(privacy, ApproxDP):
@@ -146,7 +146,7 @@ def budget_terms(privacy: ApproxDP | None = None, epsilon: Given | None = None, 
 
 
 class Asked(TypedDict, total=False):
-    """What may be said with a question: the same names as a service's `Terms` have."""
+    """What may be given with a question: the same names as in a service's `Terms`."""
 
     epsilon: Given | None
     delta: Given | None
@@ -162,14 +162,14 @@ class Asked(TypedDict, total=False):
 
 
 def question_terms(question: str | None, by: str | Sequence[str] | None, privacy: ApproxDP | None, asked: Asked) -> Document:
-    """All terms of a question, those that are not given left out; refuses what the owner declares."""
+    """All given terms of a question; refuses what the owner declares."""
     given: Document = dict(asked)
     for name in given.keys() - Asked.__annotations__.keys():
         if name in OWNERS:
-            raise DuotoneError(f"{name} is declared by the owner of a dataset, and not with a question: leave it out")
+            raise DuotoneError(f"{name} is declared by the dataset's owner: leave it out")
         raise TypeError(f"unexpected keyword argument {name!r}")
     if given.get("groups") not in (None, "listed", "private"):
-        raise DuotoneError('the list of groups is the owner\'s: "listed" is to use it, "private" to select groups privately')
+        raise DuotoneError('groups must be "listed" (the owner\'s list) or "private" (select groups privately)')
     costs = given.get("costs")
     if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
         raise DuotoneError("costs must be two numbers, how bad a false no is and how bad a false yes is, as in (10, 1)")
@@ -180,7 +180,7 @@ def question_terms(question: str | None, by: str | Sequence[str] | None, privacy
 
 
 def _written(value: Any) -> Any:
-    """A number as it is written: exact ones as text, since JSON's may lose digits."""
+    """A number as it is written: exact ones as text, since JSON may lose digits."""
     if isinstance(value, Mapping):
         return {name: _written(one) for name, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):

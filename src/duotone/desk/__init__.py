@@ -1,11 +1,13 @@
-"""The desk: what one can do at an office, declared once and done in one place, whichever way people come.
+"""The desk: every operation of an office, declared once and carried out in one place, however the request arrives.
 
-Imports `tables` and `ledger`, but for what a connection to a service needs of it: `operations` is the list from which HTTP,
-the Python client and an assistant's tools are made, `terms` is what these take, `callers` who calls and why they are refused.
-Of the rest, start with `office` (the file that says everything; `office_file` reads it, and says what is wrong with it) and
-`desk` (all that people can do); `workers` are the threads and the queues for them, `clock` says when an answer leaves (`work`
-how long it takes at most), `answering` how a question is answered, `approvals` who must say yes before, `tables` what it is
-about (`same_table` sees that no table has two budgets), `accounts` registers datasets in the ledger, `documents` are what is
-sent about them, `records` what is kept besides the ledger, `log` what is logged. `made_up` makes rows about nobody, for trying
+Imports `tables` and `ledger`. The exception is what a remote client needs: `operations` (the list from which HTTP, the
+Python client and the assistant's tools are made), `terms` (what operations take) and `callers` (who calls, and why a
+request is refused).
+
+Start with `office` (the models of the office file; `office_file` reads it and reports mistakes) and `desk` (all
+operations). `workers` holds threads and queues, `clock` decides when an answer leaves, `work` how long it may take.
+`answering` answers a question, `approvals` decides who must approve it first, `tables` opens the data, `same_table`
+ensures that no table has two budgets. `accounts` registers datasets in the ledger, `documents` builds the JSON that is
+sent, `records` stores what is not in the ledger, `log` writes the log, `made_up` makes rows about nobody for trying
 questions.
 """

@@ -1,4 +1,5 @@
-"""Answering: a question checked, charged, read and drawn, in this order; in a thread, whenever the answer then leaves."""
+"""Answering: check a question, charge it, read the table, draw the answer; in a thread, whenever the answer then
+leaves."""
 
 from __future__ import annotations
 
@@ -39,13 +40,13 @@ BUSY = "the ledger is busy: try again; nothing was released"
 NO_ANSWER = "the question could not be answered, and the owner can see why; if it was charged, the charge stands"
 NO_TABLE = "the table cannot be opened at the moment, and its owner can see why; nothing was charged"
 LONGEST_TRIAL = 2.0
-"""Seconds that the search of an answer about made-up rows may take."""
+"""Longest search, in seconds, for an answer about made-up rows."""
 MADE_UP = {"made_up": True, "quote": "", "charge": None}
 
 
 @dataclass(frozen=True)
 class Answering:
-    """What becomes of a question. What it refuses depends on the question and the ledger alone."""
+    """How a question is answered. Refusals depend on the question and the ledger alone."""
 
     office: Office
     ledger: Ledger
@@ -53,16 +54,16 @@ class Answering:
     approvals: Approvals
 
     def checked(self, caller: Caller, table: OpenTable, written: Any) -> tuple[Terms, Prepared]:
-        """The terms, of a request that was approved where one is named, and the question; nothing is read or charged."""
+        """The terms (of the approved request, if one is named) and the checked question; reads and charges nothing."""
         terms = Terms.read(written)
         if terms.request is not None:
             if terms.model_fields_set != {"request"}:
-                raise Refused("bad question", "a request is asked by its number alone: its question was approved")
+                raise Refused("bad question", "give only the number of an approved request: its question is fixed")
             terms = self.approvals.approved(caller, table, terms.request)
         return terms, self.question(table, terms)
 
     def question(self, table: OpenTable, terms: Terms) -> Prepared:
-        """A question that fits the table; a bad one is refused."""
+        """The question, if it fits the table; otherwise refused."""
         if terms.question is not None and len(terms.question) > self.office.limits.question:
             raise Refused("too large", f"a question here has at most {self.office.limits.question} characters")
 
@@ -78,16 +79,16 @@ class Answering:
                     "a question failed its trial", extra={"dataset": table.name, "failed": error.what, "code": error.code}
                 )
                 raise Refused("bad question", error) from None
-            except UnopenedTable as error:  # a file of the owner's, opened with the question
+            except UnopenedTable as error:  # a public file, opened with the question
                 raise _closed(table, error) from None
             except DuotoneError as error:
-                if is_about(error, "engine failed"):  # what is wrong is a file of the owner's
+                if is_about(error, "engine failed"):  # the owner's file is at fault
                     raise _closed(table, error) from None
                 raise Refused("bad question", error) from None
 
     def unread(self, caller: Caller, table: OpenTable, written: Any) -> tuple[Terms, Prepared, Document | None]:
-        """A question, and the reply where no private row is read for it: of made-up rows, a request that now waits, or what is
-        recorded. What does not fit into what is left is refused. None where the table has to be read."""
+        """The question, and the reply if no private row is needed for it: made-up rows, a request that now waits, or a
+        recorded answer. Refused if it does not fit into the budget. The reply is None if the table must be read."""
         terms, question = self.checked(caller, table, written)
         if terms.made_up:
             return terms, question, self._rehearsed(table, terms, question)
@@ -107,7 +108,7 @@ class Answering:
         return terms, question, document
 
     def answered(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared, leaving: Departure) -> Document:
-        """The answer from the table, for a question that was checked, and of which nothing is recorded."""
+        """The answer from the table, for a checked question without a recorded answer."""
         number = terms.request
         leaving.require_awaited()
         if number is not None:
@@ -122,7 +123,7 @@ class Answering:
         return document
 
     def _charged(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared, leaving: Departure) -> Document:
-        """Charge, then read, then draw; then wait for the tick, and record."""
+        """Charge, read, draw; then wait for the tick and record."""
         try:
             with (
                 _lent(table) as source,
@@ -149,16 +150,16 @@ class Answering:
             raise Refused("unavailable", error if known else NO_ANSWER) from None
 
     def _keep_words(self, table: OpenTable, document: Document, terms: Terms) -> None:
-        """How the answer was asked for; if that fails, the answer is there all the same."""
+        """Keep the wording of the question; if that fails, the answer is still sent."""
         try:
             self.records.keep_words(table.in_ledger(), int(document["charge"]), kept(terms))
         except SQLAlchemyError as error:
             LOG.error("the words of a question were not kept", extra={"dataset": table.name, "error": type(error).__name__})
 
     def _rehearsed(self, table: OpenTable, terms: Terms, question: Prepared) -> Document:
-        """The answer of made-up rows, by a ledger that is thrown away."""
+        """The answer of made-up rows, from a temporary ledger."""
         if search_seconds(question, made_up.ROWS) > LONGEST_TRIAL:
-            raise Refused("bad question", "to search how near the answer is takes too long for made-up rows: raise epsilon")
+            raise Refused("bad question", "finding how near the answer is takes too long for made-up rows: raise epsilon")
         with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder, open_ledger(f"{folder}/rehearsal.ledger") as ledger:
             try:
                 with (
@@ -181,12 +182,13 @@ class Answering:
 
 
 def _of_made_up(table: OpenTable, source: Source, terms: Terms, question: Prepared) -> Prepared:
-    """The question of made-up rows. There are none of further tables: what does without them is prepared without."""
+    """The question about made-up rows. Further private tables have none, so they are left out where the question allows
+    it."""
     return table.question(source, terms) if table.declared.also else table.asked_again(question, source)
 
 
 def over_budget(error: OverBudget) -> Refused:
-    """What does not fit, in ε and δ, and which of the two it is."""
+    """What does not fit: ε, δ or both."""
     shortfall = error.shortfall
     sentence = budgets.over_budget(shortfall.numbers(), symbols=True, name=called(shortfall.dataset))
     part = budgets.beyond(shortfall.beyond, symbols=True)
@@ -194,7 +196,7 @@ def over_budget(error: OverBudget) -> Refused:
 
 
 def refusal(error: LedgerError) -> Refused:
-    """What a ledger refuses, as an analyst may see it: its place is the owner's."""
+    """A ledger's refusal as an analyst may see it: without the ledger's address, which is the owner's."""
     match error:
         case OverBudget():
             return over_budget(error)
@@ -206,7 +208,7 @@ def refusal(error: LedgerError) -> Refused:
 
 @contextmanager
 def _lent(table: OpenTable) -> Iterator[Any]:
-    """The table, for one question; one that cannot be opened is the owner's to see to."""
+    """Lend the table to one question; if it cannot be opened, only the owner sees why."""
     lent = table.lent()
     try:
         source = lent.__enter__()
@@ -219,14 +221,14 @@ def _lent(table: OpenTable) -> Iterator[Any]:
 
 
 def _closed(table: OpenTable, error: DuotoneError) -> Refused:
-    """Why a table cannot be opened is for the owner's log."""
+    """Log for the owner why a table cannot be opened."""
     LOG.error("a table cannot be opened", extra={"dataset": table.name, "error": str(error)})
     return Refused("unavailable", NO_TABLE)
 
 
 @contextmanager
 def _heard(owner: Callable[[str], None]) -> Iterator[None]:
-    """Lets the owner's log hear with which kind of error an engine fails."""
+    """Log the kind of an engine's error for the owner."""
     before = ON_FAILURE.set(owner)
     try:
         yield

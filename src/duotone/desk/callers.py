@@ -1,4 +1,4 @@
-"""Callers: who may do what, who speaks for them, and why a request is refused."""
+"""Callers: who may do what, who acts for whom, and why a request is refused."""
 
 from __future__ import annotations
 
@@ -16,34 +16,35 @@ Role = Literal["owner", "analyst", "auditor"]
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody whom the office knows: an owner sees the ledger and decides, an analyst asks about some datasets, an auditor
-    reads the ledger and verifies it, and sees no answers."""
+    """A person of the office. An owner sees the ledger and decides; an analyst asks about some datasets; an auditor
+    reads and verifies the ledger, and sees no answers."""
 
     name: str
     role: Role
     datasets: tuple[str, ...] = ()
-    """Those that an analyst may ask about."""
+    """The datasets that an analyst may ask about."""
 
     def may_see(self, dataset: str) -> bool:
-        """Whether the dataset exists for this person."""
+        """Whether this person may know that the dataset exists."""
         return self.role != "analyst" or dataset in self.datasets
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who makes a request: a person, or an assistant on their behalf, which asks only what its person approved or allowed."""
+    """Who makes a request: a person, or an assistant on their behalf, which asks only what its person approved or
+    allowed."""
 
     person: Person
     assistant: bool = False
 
     @property
     def name(self) -> str:
-        """Of the person."""
+        """The person's name."""
         return self.person.name
 
 
 def encrypted(address: str) -> bool:
-    """Or it does not leave this machine."""
+    """Whether a connection is encrypted, or does not leave this machine."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -53,7 +54,7 @@ def encrypted(address: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Whether an address is reachable from this machine only."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -77,8 +78,8 @@ STATUS: dict[Kind, int] = {
 
 
 class Refused(Exception):
-    """A request that is not served, and why: an error, a notice or a sentence; `retry_after` are the seconds after which it may
-    be made again."""
+    """A refused request and the reason: an error, a notice or a sentence. `retry_after`: seconds until it may be
+    repeated."""
 
     def __init__(self, kind: Kind, why: DuotoneError | Notice | str, retry_after: int | None = None) -> None:
         self.kind, self.why, self.retry_after = kind, why, retry_after
@@ -86,15 +87,15 @@ class Refused(Exception):
 
     @property
     def on_page(self) -> str:
-        """The same on a page."""
+        """The reason as a page shows it."""
         return sentence(self.why, "page")
 
     @property
     def status(self) -> int:
-        """As HTTP has it."""
+        """The HTTP status."""
         return STATUS[self.kind]
 
     @property
     def document(self) -> dict[str, str]:
-        """As JSON has it."""
+        """The JSON document."""
         return {"error": str(self), "kind": self.kind}

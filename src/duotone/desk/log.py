@@ -1,4 +1,4 @@
-"""The log: lines of JSON, and those that say who decided, relabelled, added or ended something."""
+"""The log: one JSON document per line, with lines for who decided, relabelled, added or ended something."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any
 
 AUDIT = logging.getLogger("duotone.audit")
 ABOUT = ("by", "whose", "session", "token", "request", "label", "reason")
-"""What such a line may say besides what happened and about which dataset: names and numbers, and no question."""
+"""Further fields of a log line: names and numbers, never a question."""
 
 
 def audit(what: str, **about: object) -> None:
-    """Write that something was done: `by` whom, and to what."""
+    """Log an action: who did it (`by`), and to what."""
     AUDIT.info(what, extra={name: value for name, value in about.items() if value is not None})
 
 
 class Lines(logging.Formatter):
-    """Log lines as JSON: what happened, and what of that may be kept. No question, answer, token or row is ever in them."""
+    """Format log records as JSON lines. No question, answer, token or row is ever in them."""
 
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
@@ -39,8 +39,8 @@ LOGGERS = tuple(map(logging.getLogger, NAMES))
 
 
 def log_to(path: Path | None) -> None:
-    """Write log lines to a file, or to standard error; a file that was written to before is closed. One that is moved away
-    meanwhile, as log rotation does, is made anew."""
+    """Log to a file, or to standard error; an earlier file is closed. A file that log rotation moves away is created
+    anew."""
     for before in {handler for logger in LOGGERS for handler in logger.handlers if isinstance(handler.formatter, Lines)}:
         before.close()
     handler = logging.StreamHandler(sys.stderr) if path is None else WatchedFileHandler(path, encoding="utf-8")

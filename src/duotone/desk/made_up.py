@@ -1,4 +1,4 @@
-"""Made-up rows: a table with the columns of a dataset, for trying questions free of charge, from public facts alone.
+"""Made-up rows: a table with the columns of a dataset, from public facts alone, for trying questions free of charge.
 
 Guarantee: nothing here is given a row, or a source that could read one. The same facts make the same table each time.
 """
@@ -27,11 +27,11 @@ from duotone.tables.sql.condition import Kind
 
 ROWS = 1000
 MANY = 4
-"""The rows of one person, at most, where nothing is declared."""
+"""Most rows per person if nothing is declared."""
 MISSING = 20
-"""One value in so many is null."""
+"""One value in this many is null."""
 STEPS = 1000
-"""Values between bounds are so many steps from one to the other, at most."""
+"""Most steps from the lower to the upper bound."""
 WORDS = tuple("abcdefgh")
 FIRST_DAY = datetime.date(2000, 1, 1)
 LONGEST = 2**63 - 1
@@ -41,15 +41,14 @@ TYPES: Mapping[Kind, pa.DataType] = {
     "boolean": pa.bool_(), "date": pa.date32(), "time": pa.timestamp("us"), "untyped": pa.string(), "other": pa.binary(),
 }  # fmt: skip
 FORMATS = {"date": "%Y-%m-%d", "time": "%Y-%m-%d %H:%M:%S"}
-"""How dates are written in a file some of whose columns are untyped."""
+"""How dates are written in a file with some untyped columns."""
 DECLARED: Mapping[Kind, Type] = {"float": "number", "boolean": "yes/no", "text": "text"}
-"""What its other columns are declared to hold, as the dataset's are."""
+"""Declared types of the other columns of that file."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """What everybody who may ask knows of a column: what it holds, the bounds of its numbers, and its values where the owner
-    lists them."""
+    """The public facts of a column: its type, the bounds of its numbers, and its values if the owner lists them."""
 
     kind: Kind
     bounds: tuple[str, str] | None = None
@@ -57,9 +56,9 @@ class Column:
 
 
 def made_up(columns: Mapping[str, Column], unit: str | None = None, rows: int = ROWS, max_rows: int | None = None) -> pa.Table:
-    """So many rows with these columns: values between bounds and at them, of the lists where there are any, and nulls.
+    """`rows` rows with these columns: values between and at the bounds, listed values, and nulls.
 
-    Where a `unit` names persons, some have several rows, up to one more than the `max_rows` that count.
+    With a `unit`, some people have several rows, up to one more than the `max_rows` that count.
 
     >>> made_up({"age": Column("integer", ("18", "70")), "region": Column("text", groups=("N", "S"))}, rows=3).to_pylist()
     [{'age': 70, 'region': 'N'}, {'age': None, 'region': 'S'}, {'age': 18, 'region': None}]
@@ -77,10 +76,10 @@ def made_up(columns: Mapping[str, Column], unit: str | None = None, rows: int = 
 
 
 def opened(rows: pa.Table, columns: Mapping[str, Column], folder: Path) -> Source:
-    """Made-up rows as a table that can be asked about, without a name of its own; whoever opens it closes it.
+    """Made-up rows as an open table without a name; the caller closes it.
 
-    Where columns are untyped, so are these: they stand in a CSV file in the folder, since a question may read a text as a
-    number there.
+    Untyped columns stay untyped: they are written to a CSV file in the folder, because a question may read their text
+    as numbers.
     """
     if all(column.kind != "untyped" for column in columns.values()):
         return open_source(rows)
@@ -92,7 +91,7 @@ def opened(rows: pa.Table, columns: Mapping[str, Column], folder: Path) -> Sourc
 
 
 def as_csv(rows: pa.Table) -> str:
-    """The rows as a CSV file has them: null is an empty field, and times are written as in SQL."""
+    """The rows as CSV: null is an empty field, times are written as in SQL."""
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(rows.column_names)
@@ -105,7 +104,7 @@ def _written(value: Any) -> Any:
 
 
 def _people(rows: int, most: int) -> list[int]:
-    """The person of each row: one after the other has one row, two, up to the most, and one again."""
+    """The person of each row: the first has one row, the next two, up to `most`, then one again."""
     people: list[int] = []
     while len(people) < rows:
         person = people[-1] + 1 if people else 0
@@ -125,7 +124,7 @@ def _person(number: int, kind: Kind) -> Any:
 
 
 def _column(column: Column, rows: int, draw: random.Random) -> list[Any]:
-    """What must be there first (every listed value, the bounds, a null), then any of it; shuffled."""
+    """First the values that must occur (every listed value, the bounds, a null), then random ones; shuffled."""
     certain, another = _values(column, draw)
     values = [*certain, None][:rows]
     values += [None if draw.randrange(MISSING) == 0 else another() for _ in range(rows - len(values))]
@@ -134,7 +133,7 @@ def _column(column: Column, rows: int, draw: random.Random) -> list[Any]:
 
 
 def _values(column: Column, draw: random.Random) -> tuple[list[Any], Callable[[], Any]]:
-    """The values that must be there, and what draws another one."""
+    """The values that must occur, and a function that draws another one."""
     if column.kind == "other":
         return [], lambda: None
     if column.groups:
@@ -158,7 +157,7 @@ def _values(column: Column, draw: random.Random) -> tuple[list[Any], Callable[[]
 
 
 def _listed(value: Any, kind: Kind) -> Any:
-    """A value of a list as a row has it."""
+    """A listed value as a row stores it."""
     match kind:
         case "integer":
             return int(value)
@@ -170,7 +169,7 @@ def _listed(value: Any, kind: Kind) -> Any:
 
 
 def _number(value: Fraction, kind: Kind, whole: Callable[[Fraction], int]) -> Any:
-    """A number as a column of its kind has it: what is too large or too fine for that, as near as it can."""
+    """A number as a column of its type stores it: rounded to the nearest one that fits."""
     match kind:
         case "integer":
             return max(-LONGEST, min(whole(value), LONGEST))

@@ -1,4 +1,4 @@
-"""Reading an office file: whatever is wrong with it is said at once, before anything starts."""
+"""Reading an office file: all mistakes are reported at once, before anything starts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from duotone.model.dataset import KEYS, Dataset
 from duotone.privacy.approx_dp import ApproxDP
 
 LARGEST = 2**20
-"""Bytes of an office file."""
+"""Most bytes of an office file."""
 HIDDEN = {"file", "text", "declared"}
-"""What an office has that its file does not say."""
+"""Fields of an office that are not in its file."""
 EXAMPLES = {
     "ledger": 'ledger = "budget.ledger"', "people": "a heading [people.NAME] for each of them",
     "datasets": "a heading [datasets.NAME] for each of them", "role": 'role = "analyst", owner or auditor',
@@ -31,18 +31,18 @@ EXAMPLES = {
     "rows": "rows = 10_000, a public upper limit", "budget": 'budget = { epsilon = 3, delta = "1e-4" }',
     "epsilon": "epsilon = 1", "issuer": 'issuer = "https://…"', "client_id": 'client_id = "…"',
 }  # fmt: skip
-"""How each key is written that must be there."""
+"""How each required key is written."""
 OWN = Listed.model_fields.keys() - {"declared"}
-"""What an office says of a dataset, besides what is declared of its table."""
+"""What an office says of a dataset besides the declaration of its table."""
 HERE = [key for key in KEYS if key not in ("dataset", "ledger")]
 UNKNOWN = Dataset("unknown", version="unknown", budget=ApproxDP(1))
-"""In the place of what has mistakes, so that those of everything else are found."""
+"""A placeholder for entries with mistakes, so that the mistakes of all others are found."""
 LONGEST = 1000
-"""Characters of a stored text that are read, where nothing is declared: a longer one is cut."""
+"""Characters of a stored text that are read if nothing is declared; a longer text is cut."""
 
 
 def read_office(path: Path) -> Office:
-    """An office by its file; anything that is wrong with it is an `OfficeError` with all mistakes."""
+    """Read an office file; if anything is wrong, raise an `OfficeError` with all mistakes."""
     try:
         if path.stat().st_size > LARGEST:
             raise OfficeError(f"{path} is not an office file: it has more than {LARGEST} bytes")
@@ -54,7 +54,7 @@ def read_office(path: Path) -> Office:
     try:
         written = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
-        raise OfficeError(f"{path.name}: this is no TOML: {error}") from None
+        raise OfficeError(f"{path.name}: this is not TOML: {error}") from None
     mistakes = Mistakes(path.name, text)
     for name in HIDDEN & written.keys():
         mistakes.add((name,), "is not known")
@@ -67,7 +67,7 @@ def read_office(path: Path) -> Office:
         strange = [steps for steps, one in every if one["type"] == "extra_forbidden"]
         meant = {(*steps[:-1], close(str(steps[-1]), _known(steps))) for steps in strange}
         for steps, one in every:
-            if not (one["type"] == "missing" and steps in meant):  # which is there, mistyped
+            if not (one["type"] == "missing" and steps in meant):  # a similar key that is there
                 mistakes.add(*_mistake(steps, one))
         raise OfficeError(*mistakes.sentences) from None
     if not mistakes.every:
@@ -78,7 +78,7 @@ def read_office(path: Path) -> Office:
 
 
 def _with_declared(path: Path, written: dict[str, Any], mistakes: Mistakes) -> dict[str, Any]:
-    """The same, with what is declared of each dataset made of it."""
+    """The same, with each dataset's declaration turned into a `Dataset`."""
     datasets = written.get("datasets")
     if not isinstance(datasets, dict):
         return written
@@ -95,7 +95,7 @@ def _with_declared(path: Path, written: dict[str, Any], mistakes: Mistakes) -> d
 
 
 def _declared(path: Path, name: str, written: dict[str, Any]) -> Dataset:
-    """What is declared of a dataset: inline, or in a file of its own. Its name and its ledger are the office's."""
+    """The declaration of a dataset: inline, or in a file of its own. Its name and its ledger are the office's."""
     mistakes = Mistakes()
     called: dict[str, Any] = {"dataset": name} if checks.NAME.fullmatch(name) else {}
     if "file" in written:
@@ -121,7 +121,7 @@ def _declared(path: Path, name: str, written: dict[str, Any]) -> Dataset:
 
 
 def _steps(place: tuple[str | int, ...], written: Any) -> tuple[str | int, ...]:
-    """The steps to a mistake that exist in the file, and the name that is missing; pydantic adds the kinds that it tried."""
+    """The existing steps to a mistake in the file, and the missing name; pydantic adds the types that it tried."""
     steps: list[str | int] = []
     for step in place:
         inside = isinstance(written, dict) and step in written
@@ -133,7 +133,7 @@ def _steps(place: tuple[str | int, ...], written: Any) -> tuple[str | int, ...]:
 
 
 def _mistake(steps: tuple[str | int, ...], error: Any) -> tuple[tuple[str | int, ...], str]:
-    """Where a mistake is, and what pydantic found, in our words."""
+    """Where a mistake is, and pydantic's finding in our words."""
     key = str(steps[-1]) if steps else ""
     match error["type"]:
         case "missing":
@@ -151,13 +151,13 @@ def _mistake(steps: tuple[str | int, ...], error: Any) -> tuple[tuple[str | int,
 
 
 def _known(steps: tuple[str | int, ...]) -> list[str]:
-    """The keys that may stand where this one does."""
+    """The keys that are allowed at this place."""
     model = model_at(Office, steps[:-1])
     return [] if model is None else [key for key in model.model_fields if key not in HIDDEN]
 
 
 def _check(office: Office, mistakes: Mistakes) -> None:
-    """What stands in one place against what stands in another."""
+    """Check entries against each other."""
     if not any(member.role == "owner" for member in office.people.values()):
         mistakes.add(("people",), "has no owner: give one person the role owner")
     with mistakes.at("ledger"):
@@ -169,7 +169,7 @@ def _check(office: Office, mistakes: Mistakes) -> None:
     for name in ("certificate", "key"):
         file = getattr(office.server, name)
         if file is not None and not Path(office.path(file)).is_file():
-            mistakes.add(("server", name), "is no file")
+            mistakes.add(("server", name), "is not a file")
     with mistakes.at("openid", "client_secret_file"):
         try:
             _ = office.client_secret
@@ -179,7 +179,7 @@ def _check(office: Office, mistakes: Mistakes) -> None:
     for name, member in office.people.items():
         _check_member(office, name, member, mistakes)
         if subjects.count(member.subject or name) > 1:
-            mistakes.add(("people", name), "is signed in by the same subject as somebody else")
+            mistakes.add(("people", name), "has the same subject as another person")
     for name, dataset in office.datasets.items():
         _check_dataset(office, name, dataset, mistakes)
         with mistakes.at("datasets", name, "source"):
@@ -205,7 +205,7 @@ def _check_member(office: Office, name: str, member: Member, mistakes: Mistakes)
 
 def _check_allowance(dataset: Listed, allowance: Privacy) -> None:
     if dataset.close_calls is not None:
-        raise DuotoneError("close calls are counted for all who ask together: leave it out")
+        raise DuotoneError("close calls are counted for all askers together: leave it out")
     own, most = allowance.definition, dataset.budget
     if dataset.account == "sum" and (own.exp_epsilon > most.exp_epsilon or own.delta > most.delta):
         raise DuotoneError(f"it is more than the whole budget, {written_budget(most)}")
@@ -222,4 +222,4 @@ def _check_dataset(office: Office, name: str, dataset: Listed, mistakes: Mistake
         mistakes.add((*steps, "approvers"), "is for a dataset with approval = true")
     for i, approver in enumerate(dataset.approvers):
         if approver not in office.people:
-            mistakes.add((*steps, "approvers", i), f"is nobody of this office: {approver}")
+            mistakes.add((*steps, "approvers", i), f"is not a person of this office: {approver}")

@@ -1,8 +1,8 @@
-"""Operations: what one can do at an office, each declared once.
+"""Operations: everything that can be done at an office, each declared once.
 
-HTTP, its description, the Python client and the tools of an assistant are made of this list: the method and the path of each,
-what it takes, who may, what it gives, and what an assistant reads about it. A desk does them; a connection to a service is
-another way to call the same.
+HTTP and its description, the Python client and the assistant's tools are made from this list: method, path, parameters,
+who may, what it returns, and what an assistant reads about it. A desk carries operations out; a connection to a service
+is another way to call them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from duotone.desk.terms import AssistantAllowance, Decision, Sent, Terms, Versio
 
 Document = dict[str, Any]
 OfficeCall = Callable[..., Awaitable[Document]]
-"""An office as one person sees it: takes the name of an operation and what it takes, gives a document."""
+"""An office as one person sees it: call it with an operation's name and parameters, get a document."""
 SQL = (
     "Answers are yes or no (or, where close calls are counted, too close to call), and randomised: each may be wrong with a"
     " probability that is known beforehand."
@@ -34,8 +34,8 @@ SURE = (
 
 @dataclass(frozen=True)
 class Tool:
-    """An operation as a tool of an assistant: what it is called, and what an assistant reads about it. `terms` are those that
-    it may give with a question."""
+    """An operation as an assistant's tool: its name, and its description for the assistant. `terms` are the terms that
+    a question may carry."""
 
     name: str
     title: str
@@ -45,48 +45,48 @@ class Tool:
 
 @dataclass(frozen=True)
 class Operation:
-    """One thing that one can do. `name` is what a desk and a connection call it."""
+    """One operation. A desk and a connection call it by `name`."""
 
     name: str
     method: Literal["GET", "POST", "PUT", "DELETE"]
     path: str
-    """Below /api, with what it is about in braces: the `name` of a dataset, or a number."""
+    """The path below /api, with parameters in braces: the `name` of a dataset, or a number."""
     summary: str
     about: str
-    """The same in a sentence."""
+    """A sentence with the same meaning."""
     takes: type[Sent] | None = None
-    """What a request carries; what has one field only is written as its value."""
+    """What a request carries; a model with a single field is sent as that field's value."""
     roles: tuple[Role, ...] = ()
-    """Who may; everybody where there are none."""
+    """The roles that may; empty means everybody."""
     refusal: str = ""
-    """What others hear, where it is not said that this is for the roles of a dataset."""
+    """The refusal for others, if it is not that this is for the roles of a dataset."""
     persons_own: str = ""
-    """What an assistant hears, where it may not."""
+    """The refusal for an assistant, if it may not."""
     reads_only: bool = True
-    """Whether it leaves everything as it was."""
+    """Whether it changes nothing."""
     gives: Literal["json", "csv"] = "json"
     may_wait: bool = False
-    """Whether what it gives may be a request that waits for approval."""
+    """Whether the reply may be a request that waits for approval."""
     tool: Tool | None = None
 
     @property
     def places(self) -> list[str]:
-        """What the path names, in order."""
+        """The names of the path's parameters, in order."""
         return re.findall(r"{(\w+)}", self.path)
 
     def require(self, caller: Caller) -> None:
-        """Refuse who may not."""
+        """Refuse callers who may not."""
         if self.roles and caller.person.role not in self.roles:
             raise Refused("not allowed", self.refusal or f"this is for the {' and the '.join(self.roles)} of a dataset")
         if self.persons_own and caller.assistant:
             raise Refused("not allowed", self.persons_own)
 
     def given(self, sent: Sent) -> Any:
-        """What a desk is given of what was sent."""
+        """The arguments for a desk, from what was sent."""
         return getattr(sent, self._only) if self._only is not None else sent
 
     def body(self, given: Any) -> Any:
-        """The other way round: what is sent of what a connection is given."""
+        """The reverse: the body to send for the arguments of a connection."""
         return {self._only: given} if self._only is not None else given
 
     @property
@@ -99,14 +99,14 @@ QUESTION = ("question", "by", "epsilon", "delta", "error", "max_groups", "costs"
 SESSIONS = "sessions are listed and ended by an owner, and not by an assistant"
 LIST = (
     Operation("me", "GET", "/me",
-        "Who one is here", "Name and role."),
+        "Who you are", "Name and role."),
     Operation("datasets", "GET", "/datasets",
         "What may be asked about", "Columns, kinds and declared bounds, budgets and what is left: nothing from rows.",
         tool=Tool("list_datasets", "Datasets",
             "The datasets that may be asked about: their columns with declared bounds and groups, who counts as a"
             " person, the privacy budget and what is left of it. Nothing here comes from rows. Start with this.")),
     Operation("dataset", "GET", "/datasets/{name}",
-        "One dataset", "As in the list."),
+        "One dataset", "One entry of the list."),
     Operation("preview", "POST", "/datasets/{name}/preview",
         "How accurate an answer would be, and what it costs",
         "By how many people would have to be different to flip it: how often it is wrong (error_by_margin), and how often it is"
@@ -117,7 +117,7 @@ LIST = (
             f" Nothing is read or spent, and nothing is kept. {SQL}",
             (*QUESTION, "people"))),
     Operation("plan", "POST", "/datasets/{name}/plan",
-        "A question with its price, to be approved", "It is asked later, by the number of the request.", Terms, ("analyst",),
+        "A question with its price, to be approved", "Ask it later by the number of the request.", Terms, ("analyst",),
         reads_only=False,
         tool=Tool("plan_question", "Plan a question",
             "Put a question with its price before your person, and get a plan number. Nothing of the privacy budget is"
@@ -134,12 +134,12 @@ LIST = (
             f" how your person approves it. {SQL} {SURE} Report an answer by its quote.")),
     Operation("history", "GET", "/datasets/{name}/history",
         "What was asked",
-        "The latest charges; answers are shown to who asked, and to the owner, with how sure each was (margins).",
+        "The latest charges. The asker and the owner also see the answers and how sure each was (margins).",
         tool=Tool("history", "History",
             "What was asked of a dataset, by whom and at which price, with your person's own answers and how sure each was. To"
             " ask the same question again at the same price is free.")),
     Operation("budget", "GET", "/datasets/{name}/budget",
-        "What is left", "Spent, remaining, wasted; and what was spent under earlier labels of people.",
+        "What is left", "Spent, remaining, wasted; and the total over earlier versions of the people.",
         tool=Tool("budget_left", "Budget",
             "What is spent of a dataset's privacy budget and what is left, also of your person's own allowance.")),
     Operation("certificate", "GET", "/datasets/{name}/certificates/{charge}",
@@ -147,35 +147,35 @@ LIST = (
         tool=Tool("certificate", "Certificate",
             "The proof that the mechanism behind a charge is private and optimal, which anybody can check.")),
     Operation("made_up", "GET", "/datasets/{name}/made-up",
-        "Made-up rows", "A CSV file with the dataset's columns, from public facts alone.", gives="csv"),
+        "Made-up rows", "A CSV file with the dataset's columns, made from public facts alone.", gives="csv"),
     Operation("assistant_allowance", "GET", "/datasets/{name}/assistant",
-        "What one's assistant may still ask by itself", "Sums of ε and δ, and questions that may be close calls.",
+        "What your assistant may still ask by itself", "Sums of ε and δ, and questions that may be close calls.",
         roles=("analyst",)),
     Operation("allow_assistant", "PUT", "/datasets/{name}/assistant",
-        "Say what one's assistant may ask by itself", "From now on, in all; an assistant cannot change it.",
+        "Set what your assistant may ask by itself", "From now on, in all; an assistant cannot change it.",
         AssistantAllowance, ("analyst",), persons_own="an assistant cannot change its own allowance: its person does",
         reads_only=False),
     Operation("requests", "GET", "/requests",
         "Requests that wait, or were decided",
-        "One's own, and those that one may decide about; each with its price, and how accurate its answer would be.",
+        "Your own, and those that you may decide; each with its price, and how accurate its answer would be.",
         tool=Tool("list_plans", "Plans",
             "The plans so far with their state: waiting, approved, refused or used.")),
     Operation("decide", "POST", "/requests/{request}",
-        "Approve or refuse a request", "One's own assistant's, or another person's: nobody approves their own question.",
+        "Approve or refuse a request", "Of your own assistant, or of another person: nobody approves their own question.",
         Decision, reads_only=False),
     Operation("relabel", "POST", "/datasets/{name}/version",
         "Say that the data has changed", "For owners. Every question is then a new one; the budget is what it was.", Version,
-        ("owner",), persons_own="an assistant does not say that the data has changed: its person does", reads_only=False),
+        ("owner",), persons_own="an assistant cannot give the data a new version: its person does", reads_only=False),
     Operation("verify", "GET", "/datasets/{name}/ledger",
         "Verify the ledger", "For owners and auditors: whether any entry was edited, removed or moved.",
         roles=("owner", "auditor")),
     Operation("sessions", "GET", "/sessions",
-        "Sessions of browsers", "For owners: whose they are, when they began, were used last, and end.", roles=("owner",),
-        refusal=SESSIONS, persons_own=SESSIONS),
+        "Sessions of browsers", "For owners: whose they are, when they began, were last used, and when they end.",
+        roles=("owner",), refusal=SESSIONS, persons_own=SESSIONS),
     Operation("end_session", "DELETE", "/sessions/{session}",
         "End a session", "For owners: its browser has to log in again.", roles=("owner",), refusal=SESSIONS,
         persons_own=SESSIONS, reads_only=False),
     Operation("overview", "GET", "/office",
-        "For the owner", "Who there is, which answers were late, and how often an engine failed.", roles=("owner",)),
+        "For the owner", "People, late answers, and how often an engine failed.", roles=("owner",)),
 )  # fmt: skip
 OPERATIONS = {operation.name: operation for operation in LIST}

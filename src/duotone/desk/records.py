@@ -1,5 +1,5 @@
-"""Records: what an office keeps besides its ledger: requests and their approvals, what assistants may spend, what was asked in
-which words, and counts for the owner. In SQLite, or in Postgres beside the ledger, where several processes share them."""
+"""Records: what an office keeps besides its ledger: requests and approvals, allowances of assistants, the wording of
+questions, and counts for the owner. In SQLite, or in Postgres beside the ledger if several processes share them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ REQUESTS = Table(
     Column("price", JSON, nullable=False),
     Column("accuracy", JSON, nullable=False),
     Column("purpose", Text),
-    Column("own", Integer, nullable=False),  # 0: is not needed, 1: is needed, 2: is there
+    Column("own", Integer, nullable=False),  # 0: not needed, 1: needed, 2: given
     Column("other", Integer, nullable=False),
     Column("state", String(20), nullable=False),
     Column("decided_by", JSON, nullable=False),
@@ -82,14 +82,14 @@ COUNTS = Table("duotone_counts", META, Column("name", String(300), primary_key=T
 
 @dataclass(frozen=True)
 class Allowance:
-    """What an assistant may ask without asking its person: a share of the dataset's budget, and questions that may be close
+    """What an assistant may ask by itself: a share of the dataset's budget, and a number of questions that may be close
     calls."""
 
     share: Share = field(default_factory=lambda: Share(budget=ApproxDP(0)))
     questions: int = 0
 
     def after(self, cost: Cost) -> Allowance | None:
-        """What is left after a question; None where it does not fit."""
+        """What is left after a question; None if it does not fit."""
         if isinstance(cost, CloseCallCharge):
             left = self.questions - cost.answers
             return replace(self, questions=left) if left >= 0 else None
@@ -98,17 +98,17 @@ class Allowance:
 
     @property
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """As JSON."""
         return {"left": None if self.share.left is None else self.share.left.document(), "questions": self.questions}
 
     def written(self) -> dict[str, Any]:
-        """As it is kept."""
+        """As stored."""
         budget = definition_text(self.share.budget or ApproxDP(0))
         return {"budget": budget, "spent": json.dumps(self.share.spent.written(), sort_keys=True), "questions": self.questions}
 
 
 class Records:
-    """What is kept, by a place: a file, or a Postgres URL."""
+    """The records at a place: a file, or a Postgres URL."""
 
     def __init__(self, place: str) -> None:
         try:
@@ -123,12 +123,12 @@ class Records:
         return self._engine
 
     def make_tables(self) -> None:
-        """Make the tables that are not there yet."""
+        """Create missing tables."""
         for again in (True, False):
             try:
                 META.create_all(self._engine)
             except SQLAlchemyError:
-                if not again:  # else another process may have been a moment faster
+                if not again:  # another process may have created them first
                     raise DuotoneError(UNOPENED) from None
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ class Records:
         self._engine.dispose()
 
     def reachable(self) -> bool:
-        """Whether they can be read now; a file that is gone cannot, also while it is open."""
+        """Whether records can be read now. A deleted file cannot, even while it is open."""
         if self._engine.dialect.name == "sqlite" and not os.path.exists(str(self._engine.url.database)):
             return False
         try:
@@ -158,7 +158,7 @@ class Records:
         other: bool,
         **about: Any,
     ) -> dict[str, Any]:
-        """A question that waits: for its own person, for another, or for both; `about` are the other columns."""
+        """Add a question that waits: for its own person, for another, or for both. `about` holds the other columns."""
         values = {
             **about,
             "dataset": dataset,
@@ -189,7 +189,7 @@ class Records:
             return int(connection.execute(select(count()).select_from(REQUESTS).where(here)).scalar_one())
 
     def requests(self, person: str) -> list[dict[str, Any]]:
-        """A person's latest ones, and all that wait, or are approved and not asked yet; the last first."""
+        """A person's latest requests, and all that wait, or are approved and not asked yet; the last first."""
         last = REQUESTS.c.request.desc()
         latest = select(REQUESTS.c.request).where(REQUESTS.c.asked_by == person).order_by(last).limit(LATEST)
         here = REQUESTS.c.request.in_(latest) | REQUESTS.c.state.in_(("waiting", "approved"))
@@ -197,7 +197,7 @@ class Records:
             return [row._asdict() for row in connection.execute(select(REQUESTS).where(here).order_by(last))]
 
     def decide(self, number: int, by: str, *, approve: bool, own: bool) -> dict[str, Any] | None:
-        """The request with one more decision on it; None where it waits for none of this kind."""
+        """The request with one more decision; None if it does not wait for a decision of this kind."""
         with self._engine.begin() as connection:
             row = connection.execute(select(REQUESTS).where(REQUESTS.c.request == number).with_for_update()).one_or_none()
             if row is None or row.state != "waiting" or (row.own if own else row.other) != 1:
@@ -210,7 +210,7 @@ class Records:
             return _one(connection, number)
 
     def move(self, number: int, before: State, after: State) -> bool:
-        """From one state to another, if nobody else did so; only one caller gets a yes."""
+        """Change a request's state, unless somebody else did so first: only one caller gets True."""
         with self._engine.begin() as connection:
             moved = update(REQUESTS).where(REQUESTS.c.request == number, REQUESTS.c.state == before).values(state=after)
             return connection.execute(moved).rowcount == 1
@@ -218,16 +218,16 @@ class Records:
     # Assistants
 
     def allow(self, person: str, dataset: str, allowance: Allowance) -> None:
-        """What a person's assistant may spend from now on."""
+        """Set what a person's assistant may spend from now on."""
         self._put(ASSISTANTS, {"person": person, "dataset": dataset}, allowance.written())
 
     def allowance(self, person: str, dataset: str) -> Allowance:
-        """What is left of that."""
+        """What is left of the allowance."""
         with self._engine.connect() as connection:
             return _allowance(connection, person, dataset) or Allowance()
 
     def spend(self, person: str, dataset: str, cost: Cost) -> bool:
-        """Take what a question costs from an assistant's allowance, if it fits: durably, and before anything is asked."""
+        """Take a question's cost from an assistant's allowance, if it fits: durably, and before anything is asked."""
         while True:
             with self._engine.begin() as connection:
                 before = _allowance(connection, person, dataset)
@@ -236,31 +236,31 @@ class Records:
                     return False
                 same = (ASSISTANTS.c[name] == value for name, value in before.written().items())
                 taken = update(ASSISTANTS).where(_of(person, dataset), *same).values(after.written())
-                if connection.execute(taken).rowcount == 1:  # else somebody else was a moment faster
+                if connection.execute(taken).rowcount == 1:  # somebody else changed it first
                     return True
 
-    # Words, notes and counts
+    # Wording, notes and counts
 
     def keep_words(self, account: str, charge: int, terms: Mapping[str, Any]) -> None:
-        """How a charge was asked for, as it was first written."""
+        """Keep the wording of a charge's question, as it was first written."""
         with suppress(IntegrityError), self._engine.begin() as connection:
             connection.execute(insert(WORDS).values(account=account, charge=charge, terms=terms))
 
     def words(self, account: str, since: int = 0) -> dict[int, dict[str, Any]]:
-        """The words of every charge of an account, from one on."""
+        """The wording of every charge of an account, from one on."""
         here = (WORDS.c.account == account) & (WORDS.c.charge >= since)
         with self._engine.connect() as connection:
             rows = connection.execute(select(WORDS.c.charge, WORDS.c.terms).where(here))
             return {row.charge: row.terms for row in rows}
 
     def words_of(self, account: str, charge: int) -> dict[str, Any] | None:
-        """The words of one charge."""
+        """The wording of one charge."""
         here = (WORDS.c.account == account) & (WORDS.c.charge == charge)
         with self._engine.connect() as connection:
             return connection.execute(select(WORDS.c.terms).where(here)).scalar_one_or_none()
 
     def note(self, name: str, value: str) -> str:
-        """What is noted under a name: this, if nothing was before."""
+        """Store a note under a name, unless there is one; return the stored note."""
         noted = self.noted(name)
         if noted is not None:
             return noted
@@ -272,26 +272,26 @@ class Records:
         return value
 
     def noted(self, name: str) -> str | None:
-        """What is noted under a name; None for nothing."""
+        """The note under a name; None without one."""
         with self._engine.connect() as connection:
             return connection.execute(select(NOTES.c.value).where(NOTES.c.name == name)).scalar_one_or_none()
 
     def notes(self, beginning: str) -> dict[str, str]:
-        """All that is noted under names that begin so."""
+        """All notes whose names begin like this."""
         with self._engine.connect() as connection:
             rows = connection.execute(select(NOTES).where(NOTES.c.name.startswith(beginning, autoescape=True)))
             return {row.name: row.value for row in rows}
 
     def secret(self, name: str) -> str:
-        """A secret of this office, made at its first use, the same in every process."""
+        """A secret of this office, created at its first use, the same in every process."""
         return self.note(f"secret {name}", secrets.token_urlsafe(32))
 
     def count(self, name: str) -> None:
-        """One more of something."""
+        """Increase a counter by one."""
         self._put(COUNTS, {"name": name}, {"many": COUNTS.c.many + 1}, {"many": 1})
 
     def _put(self, table: Table, key: dict[str, Any], values: dict[str, Any], first: dict[str, Any] | None = None) -> None:
-        """Change the row of a key, or add it with its first values, whoever else does so at the same time."""
+        """Update the row of a key, or insert it with its first values; safe against concurrent changes."""
         here = [table.c[name] == value for name, value in key.items()]
         for _ in range(2):
             with suppress(IntegrityError), self._engine.begin() as connection:
@@ -300,7 +300,7 @@ class Records:
                 return
 
     def counts(self) -> dict[str, int]:
-        """All that was counted."""
+        """All counters."""
         with self._engine.connect() as connection:
             return {row.name: row.many for row in connection.execute(select(COUNTS))}
 
@@ -311,7 +311,7 @@ def _engine(place: str) -> Engine:
         if scheme not in ("postgres", "postgresql"):
             raise DuotoneError("the office's records must be a file or a postgres:// URL")
         return create_engine(f"postgresql+psycopg://{rest}", pool_pre_ping=True)
-    os.close(os.open(place, os.O_CREAT | os.O_RDWR, 0o600))  # the secret of sessions is in it
+    os.close(os.open(place, os.O_CREAT | os.O_RDWR, 0o600))  # it holds the secret of sessions
     engine = create_engine(URL.create("sqlite", database=place), connect_args={"timeout": 30})
 
     @event.listens_for(engine, "connect")

@@ -1,4 +1,4 @@
-"""Whether two datasets are of one table, by whatever names: one table has one budget."""
+"""Whether two datasets are the same table under different names: one table has one budget."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from duotone.tables.engines.files import files_of
 from duotone.tables.engines.source import Source
 
 NOTED = "table "
-"""With which a note about a table begins."""
+"""How the name of a note about a table begins."""
 BLOCKS, BLOCK = 64, 2**20
-"""Of a file that is larger than all of these together, its content is known by as many, evenly spread."""
+"""Bytes that are hashed at most: a larger file is sampled at evenly spread parts."""
 
 
 def tables_held(place: str, table: str | None, source: Source) -> frozenset[str]:
-    """What tells the tables of a place apart, without secrets: a database's own name of a table; of files, where each really
-    is, which file of the disk it is, and what it holds, so that a second name or a copy is no second table."""
+    """Keys that identify the tables of a place, without secrets. For a database: its own name of each table. For files:
+    the real path, the disk's number of the file and its content, so that a second name or a copy is not a second
+    table."""
     if source.sibling is None and "://" not in place:
         return frozenset(_files(place))
     name = (table or source.name).rpartition(".")[2].lower()
@@ -37,7 +38,7 @@ def _files(place: str) -> Iterator[str]:
     for file in files:
         yield os.path.realpath(file)
         yield _on_disk(file)
-        if len(files) == 1 or _has_rows(file):  # of several, those without rows are everywhere alike
+        if len(files) == 1 or _has_rows(file):  # empty parts look alike everywhere
             yield f"content {hashlib.sha256(_content(file).encode()).hexdigest()}"
 
 
@@ -47,14 +48,14 @@ def _on_disk(file: str | Path) -> str:
 
 
 def _has_rows(file: Path) -> bool:
-    """Of a Parquet file, as several are."""
+    """Whether a Parquet file has rows."""
     import pyarrow.parquet as pq
 
     return int(quietly(lambda: pq.read_metadata(file).num_rows, f"{file} is not a Parquet file")) > 0
 
 
 def _content(file: Path) -> str:
-    """What a file holds: its size and a digest of it, or of parts where it is large."""
+    """A file's content: its size and a digest of it, or of parts if it is large."""
     size, digest = file.stat().st_size, hashlib.sha256()
     with file.open("rb") as opened:
         for i in range(BLOCKS):
@@ -65,7 +66,7 @@ def _content(file: Path) -> str:
 
 
 def _in_database(identity: str | None) -> str | None:
-    """Database, schema and table; of the server its own number, where it is known, whatever it is called."""
+    """Database, schema and table; with the server's own number, if known, whatever the server is called."""
     if identity is None:
         return None
     address, number, *rest = json.loads(identity)
@@ -73,24 +74,25 @@ def _in_database(identity: str | None) -> str | None:
 
 
 def lasting(keys: frozenset[str]) -> list[str]:
-    """Those that are noted: a disk gives the number of a file that is gone to another."""
+    """The keys that are noted. Numbers of files are not: a disk gives the number of a deleted file to another."""
     return sorted(key for key in keys if not key.startswith("file "))
 
 
 def asked_as(keys: frozenset[str], records: Records) -> set[str]:
-    """The names under which this table was asked about before, at whatever start: by its place, by what it holds, and by being
-    the same file of the disk as one that is still where it was."""
+    """The names under which this table was asked about, in any run: by place, by content, or as the same file of the
+    disk as one that is still in place."""
     before = {name.removeprefix(NOTED): value for name, value in records.notes(NOTED).items()}
     return {name for key, name in before.items() if key in keys or not keys.isdisjoint(_still_there(key))}
 
 
 def remember(name: str, keys: frozenset[str], records: Records) -> set[str]:
-    """Note that a table is asked about under this name; the names that are noted then, as others may have been faster."""
+    """Note that a table is asked about under this name; return all names noted now, since others may have been
+    faster."""
     return {records.note(f"{NOTED}{key}", name) for key in lasting(keys)}
 
 
 def _still_there(key: str) -> Iterator[str]:
-    """Which file of the disk is at a place that was noted: a file, or a file and the name of a table in it."""
+    """The disk's number of the file at a noted place: a file, or a file and the name of a table in it."""
     place, _, table = key.rpartition(" ")
     for file, end in ((key, ""), (place, f" {table}")):
         if os.path.isabs(file) and os.path.isfile(file):
@@ -100,7 +102,7 @@ def _still_there(key: str) -> Iterator[str]:
 def refuse_public(
     public: Mapping[str, str], held: Mapping[str, frozenset[str]], at: tuple[str, ...], mistakes: Mistakes
 ) -> None:
-    """A file that all may know is no dataset's table: questions that join it would read its rows as they are."""
+    """Refuse a public file that is also a dataset's table: joining it would publish its rows."""
     for name, place in public.items():
         keys = frozenset(_files(place)) if os.path.exists(place) else frozenset()
         for other in sorted(other for other, others in held.items() if keys & others)[:1]:
@@ -108,7 +110,7 @@ def refuse_public(
 
 
 def refuse_twins(held: Mapping[str, frozenset[str]], mistakes: Mistakes) -> None:
-    """Two datasets of an office that have a table in common are a mistake; `held` is what tells the tables of each apart."""
+    """Record a mistake if two datasets of an office share a table; `held` has the keys of each dataset's tables."""
     first: dict[str, str] = {}
     for name, keys in held.items():
         others = {first.setdefault(key, name) for key in keys} - {name}
@@ -120,11 +122,11 @@ def refuse_twins(held: Mapping[str, frozenset[str]], mistakes: Mistakes) -> None
 
 
 def sibling_keys(place: str, source: Source, other: str) -> frozenset[str]:
-    """The same of a further table, which is in a file of its own, or in the same database."""
+    """The keys of a further table: in a file of its own, or in the same database."""
     if source.sibling is None:
         return frozenset(_files(other))
     try:
         beside = source.sibling(other)
     except DuotoneError:
-        return frozenset()  # it is refused where it is opened
+        return frozenset()  # refused when it is opened
     return tables_held(place, other, beside)

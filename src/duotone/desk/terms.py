@@ -1,4 +1,4 @@
-"""Terms: what a person asks, and at which price; and what else a request may carry. Whatever is not known is a mistake."""
+"""Terms: what a person asks and at which price, and what else a request may carry. Unknown keys are mistakes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Sent(BaseModel):
 
     @classmethod
     def read(cls, sent: Any) -> Self:
-        """What a request writes; anything else is refused."""
+        """Read a request's fields; anything else is refused."""
         try:
             return sent if isinstance(sent, cls) else cls.model_validate(sent)
         except ValidationError as error:
@@ -39,41 +39,41 @@ class Sent(BaseModel):
 
 
 class Version(Sent):
-    """A new public label of the data."""
+    """A new public version of the data."""
 
     version: Annotated[str, Field(min_length=1, max_length=60)]
-    """One that the data has not had before."""
+    """A version that the data has not had before."""
 
 
 class Decision(Sent):
     """Whether a request may be asked."""
 
     approve: Annotated[bool, Field(strict=True)]
-    """Or it is refused."""
+    """Approved if true, refused if false."""
 
 
 class AssistantAllowance(Sent):
-    """What an assistant may ask without being asked back: sums of ε and δ, and questions that may be close calls."""
+    """What an assistant may ask by itself: sums of ε and δ, and questions that may be close calls."""
 
     epsilon: Number = 0
-    """Of all its answers together."""
+    """The sum of ε of all its answers."""
     delta: Number = 0
-    """Of all its answers together."""
+    """The sum of δ of all its answers."""
     questions: Annotated[int, Field(strict=True, ge=0, le=10**6)] = 0
-    """Where only close calls are charged: how many questions."""
+    """How many questions, where only close calls are charged."""
 
 
 class Wanted(Sent):
-    """The error that one wants, of which the price follows: wrong at most so often, if so many people would flip the answer."""
+    """The wanted accuracy, from which the price follows: the probability of a wrong answer, at a margin."""
 
     wrong: Number
-    """The probability of a wrong answer, at most."""
+    """The highest probability of a wrong answer."""
     people: Annotated[int, Field(strict=True, ge=1, le=10**9)]
-    """Where so many people would have to be different to flip the answer."""
+    """The margin: how many people would have to be different to flip the answer."""
 
 
 class Terms(Sent):
-    """A question and its price. Who a person is, bounds and neighbours are the owner's."""
+    """A question and its price. The unit, bounds and neighbours are the owner's."""
 
     question: Annotated[str, Field(max_length=100_000)] | None = None
     """SQL with a yes/no answer: a comparison of aggregates, as avg(age) > 38 or count(*) filter (where vote = 'Y') > 500, or a
@@ -81,46 +81,46 @@ class Terms(Sent):
     by: list[Annotated[str, Field(max_length=200)]] | None = None
     """Instead of a question: which groups by these columns are large enough to be shown."""
     epsilon: Number | None = None
-    """The price: the privacy loss ε, as 0.5. Where only close calls are charged, a question without one costs nothing unless it
-    is too close to call."""
+    """The price: the privacy loss ε, as 0.5. Where only close calls are charged, a question without a price is free
+    unless it is too close to call."""
     exp_epsilon: Number | None = None
     """Instead of epsilon: e^ε itself."""
     delta: Number | None = None
-    """The second part of the price, very small, as 1e-6; 0 where it is not given."""
+    """The second part of the price, very small, as 1e-6; 0 by default."""
     error: Wanted | None = None
     """Instead of epsilon: how accurate the answer must be; the least ε follows."""
     max_groups: Small | None = None
-    """With group by and a unit: in how many groups a person counts at most. The price is divided by it."""
+    """With group by and a unit: the most groups in which one person counts. The price is divided by it."""
     costs: tuple[Number, Number] | None = None
-    """How bad a false no and a false yes are, as [10, 1], where one mistake is worse."""
+    """How bad a false no and a false yes are, as [10, 1], if one mistake is worse."""
     groups: Literal["listed", "private"] = "listed"
-    """The groups that the owner lists, or private: which are shown is then decided privately."""
+    """public: the groups that the owner lists. private: shown groups are selected privately."""
     people: Annotated[int, Field(strict=True, ge=1, le=10**12)] | None = None
-    """With a preview: a public guess of how many people there are, to see the accuracy in real units."""
+    """With a preview: a public guess of the number of people, to see the accuracy in real units."""
     again: Annotated[bool, Field(strict=True)] = False
-    """Pay for a new answer although one is recorded, which would be free."""
+    """Pay for a new answer even if there is a recorded one, which would be free."""
     purpose: Annotated[str, Field(max_length=2000)] | None = None
     """What the answer is for: whoever approves reads it."""
     request: Small | None = None
-    """The number of a request that was approved: then nothing else need be said."""
+    """The number of an approved request; nothing else is needed then."""
     made_up: Annotated[bool, Field(strict=True)] = False
-    """Of made-up rows: free, and about nobody."""
+    """Ask about made-up rows: free, and about nobody."""
 
     @property
     def priced(self) -> bool:
-        """Whether a price is named, so that the answer will be definite."""
+        """Whether a price is given, so that the answer will be definite."""
         return not (self.epsilon is None and self.exp_epsilon is None and self.error is None)
 
     @property
     def privacy(self) -> ApproxDP:
-        """The price, where ε is named."""
+        """The price, if ε is given."""
         named = [name for name in ("epsilon", "exp_epsilon", "error") if getattr(self, name) is not None]
         if len(named) != 1:
             raise DuotoneError("say what the answer may cost by one of epsilon, exp_epsilon and error")
         if self.epsilon is not None:
             return ApproxDP(_exact(self.epsilon, "epsilon"), self.delta_exact)
         if self.exp_epsilon is None:
-            raise DuotoneError("the price follows from the error: it is not named")
+            raise DuotoneError("the price follows from error: leave out epsilon")
         return ApproxDP.from_exp_epsilon(_exact(self.exp_epsilon, "exp_epsilon"), self.delta_exact)
 
     @property
@@ -135,20 +135,20 @@ class Terms(Sent):
 
 
 OWNERS = frozenset(KEYS) - Terms.model_fields.keys() - {"dataset"}
-"""What the owner of a dataset declares, and `duotone.ask` takes of whoever has a table of their own."""
+"""Options of `duotone.ask` that the owner of a dataset declares here."""
 
 
 def wrong_request(model: type[BaseModel] | None, error: Mapping[str, Any]) -> Refused:
-    """What is wrong with a request, without what it sent.
+    """What is wrong with a request, without quoting it.
 
     >>> wrong = lambda kind, place: str(wrong_request(Terms, {"type": kind, "loc": (place,), "msg": ""}))
     >>> wrong("extra_forbidden", "eps"), wrong("extra_forbidden", "unit")
-    ('eps is not known: epsilon is', 'unit is not yours to say: the owner of the dataset declares it')
+    ('eps is not known: epsilon is', 'unit cannot be given: the owner of the dataset declares it')
     >>> wrong("bool_type", "again")
     'again must be true or false'
     """
     steps, known = [], model
-    for step in error["loc"]:  # as far as a request has names; pydantic adds the kinds that it tried
+    for step in error["loc"]:  # the path in the request; pydantic adds the types that it tried
         steps.append(str(step)[:100])
         known = None if known is None else model_at(known, (step,))
         if known is None:
@@ -158,7 +158,7 @@ def wrong_request(model: type[BaseModel] | None, error: Mapping[str, Any]) -> Re
         numeric = str(error["type"]).endswith("_type") and steps and steps[-1] in NUMBERS
         return Refused("bad question", f"{place} {NUMBERS[steps[-1]] if numeric else sentence(error)}")
     if steps[-1] in OWNERS:
-        return Refused("bad question", f"{place} is not yours to say: the owner of the dataset declares it")
+        return Refused("bad question", f"{place} cannot be given: the owner of the dataset declares it")
     return Refused("bad question", f"{place} {unknown(steps[-1], [] if inside is None else inside.model_fields)}")
 
 
@@ -188,7 +188,7 @@ KINDS = {
     "missing": "is missing",
     "json_invalid": "must be JSON",
 }
-"""By what pydantic calls a mistake; or by how that begins, as bool_type and bool_parsing."""
+"""Sentences by pydantic's names of mistakes, or by their beginnings, as for bool_type and bool_parsing."""
 
 
 def sentence(error: Mapping[str, Any]) -> str:
@@ -205,7 +205,7 @@ def sentence(error: Mapping[str, Any]) -> str:
 
 
 def model_at(model: type[BaseModel], place: tuple[str | int, ...]) -> type[BaseModel] | None:
-    """The model of what stands at a place of a document; None where that is none."""
+    """The model at a place of a document; None if there is none."""
     steps = list(place)
     while steps:
         field = model.model_fields.get(str(steps.pop(0)))
@@ -213,7 +213,7 @@ def model_at(model: type[BaseModel], place: tuple[str | int, ...]) -> type[BaseM
         if field is None or inside is None:
             return None
         if _is_mapping(field.annotation):
-            steps = steps[1:]  # the name under which it stands
+            steps = steps[1:]  # the name of the key
         model = inside
     return model
 

@@ -1,9 +1,8 @@
-"""When an answer leaves: how long a question takes at most, by its text and what is declared alone.
+"""When an answer leaves: how long a question takes at most, from its text and the declarations alone.
 
-Whoever may write a question may write one that takes long on some rows only, or whose level is found soon only where it is
-near. So the declared time covers the most that rows can cost, by construction: what the engine does for as many rows as there
-may be, with texts as long as they may be (`tables.work`), and the longest search. What could take longer is refused. See
-docs/serve.md.
+Somebody could write a question that is slow only for some rows, or whose search ends early only if the answer is near.
+So the declared time covers the worst rows, by construction: the engine's work for the greatest number of rows with the
+longest texts (`tables.work`), and the longest search. A question that could take longer is refused. See docs/serve.md.
 """
 
 from __future__ import annotations
@@ -24,24 +23,24 @@ FIRST = {"DuckDB": 0.8, "Postgres": 1.0, "Spark": 10.0}
 """Seconds that an engine needs for an empty table."""
 OTHER = 2.0
 SLOWER = {"DuckDB": 1.0, "Postgres": 5.0, "Spark": 5.0}
-"""How many times as long an engine may take for a row as DuckDB does; any other may take ten times as long."""
+"""How many times DuckDB's time an engine may take per row; engines not listed may take ten times as long."""
 BY_GROUP, BY_LEVEL = 2e-5, 5e-6
-"""Seconds for each group that comes back; and for each level that an answer tells apart: a small ε has many, and its table
-takes longer than the engine."""
+"""Seconds per returned group, and per level of an answer: a small ε has many levels, and their table takes longer than
+the engine."""
 BY_PAIR = {False: 1e-5, True: 5e-5}
-"""Seconds for each two levels of a difference or a variance; where people change, the second. Twice what was measured."""
+"""Seconds per pair of levels of a difference or a variance; the second where people change. Twice the measured time."""
 BY_TABLE = {False: 4e-8, True: 8e-8}
-"""Seconds for each step of an arithmetic of counts, of each table that its search looks at."""
+"""Seconds per step of counting arithmetic, for each table that its search looks at."""
 REFERENCE = 0.008
-"""Seconds that `machine` takes on the machine on which the nanoseconds of `tables.work` were measured, two slow cores."""
+"""Seconds that `machine` takes on the machine where the nanoseconds of `tables.work` were measured (two slow cores)."""
 
 
 def seconds_of(question: Prepared, dataset: Listed, engine: str, limits: Limits) -> float:
-    """After which an answer leaves, by public facts. What the owner declares (`seconds`) is the engine's own part, which no
-    row changes; what rows can cost is added to it always.
+    """Seconds until an answer leaves, from public facts. The owner's `seconds` cover the engine's fixed part, which no
+    row changes; the most that rows can cost is always added.
 
-    Guarantee: it depends on the question, the office and the machine, and covers the work of every table that has no more rows
-    than the office says.
+    Guarantee: it depends on the question, the office and the machine, and covers the work for every table with at most
+    the declared number of rows.
     """
     start = FIRST.get(engine, OTHER) if dataset.seconds is None else dataset.seconds
     worked = question.work(dataset.rows).nanoseconds * 1e-9 * SLOWER.get(engine, 10.0)
@@ -51,16 +50,15 @@ def seconds_of(question: Prepared, dataset: Listed, engine: str, limits: Limits)
 
 @cache
 def machine() -> float:
-    """How many times as long this machine takes as the one on which constants were measured, and never less than once: by
-    made-up rows, when the first question is asked. Processor time is measured: what else the machine does in that moment would
-    make all later times longer."""
+    """How much slower this machine is than the one where constants were measured, at least 1: from made-up rows, at the
+    first question. Processor time is measured, because other work at that moment would lengthen all later times."""
     import duckdb
 
     with duckdb.connect() as connection:
         connection.execute("set threads = 1")
         taken = []
         for _ in range(3):
-            since = time.thread_time()  # with one thread, DuckDB works in the one that asks
+            since = time.thread_time()  # with one thread, DuckDB works in the calling thread
             connection.execute(MADE_UP).fetchall()
             taken.append(time.thread_time() - since)
     return max(1.0, min(taken) / REFERENCE)
@@ -71,13 +69,13 @@ MADE_UP = """select count(*) from range(1000) r(i) where regexp_matches(repeat('
 
 
 def require_little(question: Prepared, dataset: Listed, engine: str, limits: Limits, engine_limits: EngineLimits) -> None:
-    """Refuse a question that could take longer than any may here, or more memory than an engine has."""
+    """Refuse a question that could take longer than the office allows, or more memory than an engine has."""
     require_room(question.work(dataset.rows), engine_limits)
     seconds = seconds_of(question, dataset, engine, limits)
     if not seconds <= limits.longest:
         raise Refused(
             "bad question",
-            f"this question could take {seconds:,.0f} s, which would depend on rows, and here an answer leaves after "
+            f"this question could take {seconds:,.0f} s, and here an answer leaves after "
             f"{limits.longest:g} s at most: shorten its patterns and their repetitions, make fewer and shorter texts, list its "
             "groups, raise epsilon, or ask about fewer counts; the owner may let less of a stored text be read (longest_text), "
             "keep numbers as numbers (a Parquet file), or let answers take longer (longest)",
@@ -85,7 +83,7 @@ def require_little(question: Prepared, dataset: Listed, engine: str, limits: Lim
 
 
 def search_seconds(question: Prepared, rows: int) -> float:
-    """How long it takes at most to search for the level of an answer: of every group, where there are some."""
+    """The longest search for the level of an answer, in seconds; with groups, for all of them."""
     if question.compiled is None:
         return 0.0
     groups = 1 if not question.by else rows if question.listed is None else len(question.listed)

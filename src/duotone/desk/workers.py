@@ -1,4 +1,4 @@
-"""Workers: the threads in which a desk does its work, the places that people have in them, and how they end."""
+"""Workers: the threads of a desk, each person's places in them, and how they end."""
 
 from __future__ import annotations
 
@@ -24,26 +24,25 @@ from duotone.errors import DuotoneError, LedgerError
 
 T = TypeVar("T")
 LOOKS = 4
-"""Threads for whatever reads no private row: previews, for one; and as many for the checks of questions that are asked."""
+"""Threads for work that reads no private row, such as previews; and as many for checking questions."""
 LONG = 10.0
-"""Seconds of declared time beyond which a question is a long one: these have half of the places, at most."""
+"""Declared seconds from which a question is long: long questions have at most half of the places."""
 CLOSING = 2.0
-"""Seconds that threads have to end, once nobody waits for what they do."""
+"""Seconds for threads to end, once nobody waits for their work."""
 STOPPING = "the service is stopping: ask again when it is back; nothing was charged"
 STOPPED = "the service stopped before the answer was due; if the question was charged, the charge stands"
 
 
 @dataclass(frozen=True)
 class UnderWay:
-    """A question for which the table is being read: the thread's work, and whether the service stops before it is due."""
+    """A question whose table is being read: the thread's work, and whether the service stops before it is due."""
 
     work: asyncio.Future[Document]
     stopped: asyncio.Event
 
 
 class Workers:
-    """Threads for questions that are answered, for whatever else one looks at, and for checks of questions that are asked; each
-    with a queue of its own."""
+    """Threads for answering, for quick work, and for checking questions; each with a queue of its own."""
 
     def __init__(self, office: Office, clock: Clock) -> None:
         limits = office.limits
@@ -52,18 +51,18 @@ class Workers:
         self.looks = Queue(LOOKS, LOOKS // 2, limits.waiting)
         self.checks = Queue(LOOKS, 1, limits.waiting)
         self.processor = ProcessorTime(limits.looking, clock.now)
-        threads = limits.workers + limits.share * len(office.people)  # of those who went away, some still end
+        threads = limits.workers + limits.share * len(office.people)  # work of those who left may still end
         self._asking = ThreadPoolExecutor(threads, thread_name_prefix="ask")
         self._looking = ThreadPoolExecutor(LOOKS, thread_name_prefix="look")
         self._checking = ThreadPoolExecutor(LOOKS, thread_name_prefix="check")
         self._under_way: dict[Departure, UnderWay] = {}
         self.stopping = False
-        """Whether nothing new is taken any more."""
+        """Whether nothing new is accepted any more."""
 
     async def look(self, caller: Caller, work: Callable[[], T], *, checks: bool = False) -> T:
-        """Some work that reads no private row: a person has half of the threads for it at most, and so much processor time, so
-        that others get theirs. An owner has as much as they like. Checks of questions that are asked have threads of their own,
-        of which a person has one: previews and made-up questions do not keep them waiting."""
+        """Run work that reads no private row. A person gets at most half of the threads, and a limited amount of
+        processor time; an owner has no limit. Checks of questions have threads of their own, one per person, so that
+        previews and made-up questions do not delay them."""
 
         def measured() -> T:
             with self.processor.measured(caller.name):
@@ -77,11 +76,11 @@ class Workers:
             try:
                 return await asyncio.shield(done)
             finally:
-                if not done.done():  # who asked went away, but the thread is at work
+                if not done.done():  # the asker left, but the thread still works
                     place.until, place.shared = done, True
 
     def _run(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> asyncio.Future[T]:
-        """Run work in a thread; an error of the ledger is passed on without the place of the ledger."""
+        """Run work in a thread; an error of the ledger is passed on without the ledger's place."""
 
         def done() -> T:
             try:
@@ -92,14 +91,14 @@ class Workers:
                 raise Refused("bad question", error) from None
 
         future = asyncio.get_running_loop().run_in_executor(pool, copy_context().run, done)
-        future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # where nobody waits for it, no matter
+        future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # nobody waits for it: ignore
         return future
 
     async def read(
         self, caller: Caller, answered: Callable[[Departure], Document], seconds: float, late: Callable[[], None]
     ) -> Document:
-        """The answer from a table, after the question's declared time. Whoever goes away before that gives it up. While
-        somebody waits for a place, nothing is open for them."""
+        """The answer from a table, after the question's declared time; given up if the asker leaves before. Nothing is
+        opened while somebody waits for a place."""
         async with self.queue.place(caller.name, long=seconds > LONG) as place:
             leaving = self._clock.departure(self._clock.now(), seconds, late)
             work = self._run(self._asking, partial(answered, leaving))
@@ -120,10 +119,10 @@ class Workers:
                     place.until = work if leaving.held else self._clock.until(leaving.due)
 
     async def drain(self) -> None:
-        """Take nothing new, and let what is being answered come to its tick, if that is within the office's `stop` seconds;
-        the rest is given up at once, and whoever waits hears so.
+        """Accept nothing new, and let running questions reach their ticks, if these are within the office's `stop`
+        seconds; give up the rest at once, with a refusal.
 
-        Guarantee: which answers are given up follows from public times alone; what was charged for them is wasted.
+        Guarantee: which answers are given up follows from public times alone; their charges are wasted.
         """
         last = self._clock.now() + self._stop
         self.stopping = True
@@ -135,17 +134,17 @@ class Workers:
         over: asyncio.Future[Any] = asyncio.ensure_future(self._clock.until(last))
         while not over.done() and (works := [one.work for one in self._under_way.values() if not one.stopped.is_set()]):
             await asyncio.wait((over, *works), return_when=asyncio.FIRST_COMPLETED)
-            await asyncio.sleep(0)  # so that what is done is no longer under way
+            await asyncio.sleep(0)  # so that finished work is no longer under way
         over.cancel()
-        for one in self._under_way.values():  # an engine that was not done at its tick
+        for one in self._under_way.values():  # an engine that was late
             one.stopped.set()
 
     def note(self, work: Callable[[], object]) -> None:
-        """Something small that nobody waits for."""
+        """Run a small task that nobody waits for."""
         self._looking.submit(work)
 
     def end(self) -> bool:
-        """Whether all threads end in time; what has not begun is not done any more."""
+        """Whether all threads end in time; work that has not begun is dropped."""
         pools, last = (self._asking, self._looking, self._checking), time.monotonic() + CLOSING
         for pool in pools:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -157,21 +156,21 @@ class Workers:
 
 @dataclass(eq=False)
 class Place:
-    """A place, of one person; `long` where it is kept for long."""
+    """A place of one person; `long` if it is for a long question."""
 
     person: str
     long: bool = False
     until: Awaitable[object] | None = None
-    """Until when it counts as the person's own after they went away, so that going away makes no room for more of theirs."""
+    """Until when it counts for a person who left, so that leaving makes no room for more of their questions."""
     shared: bool = False
-    """Whether it is kept from others until then as well."""
+    """Whether others cannot have it until then, either."""
 
 
 class Queue:
     """Places for questions, first come, first served.
 
-    Guarantee: one person never has all places, where there is more than one, nor all of those for long questions; and these are
-    at most half of all. Whoever goes away while they wait leaves at once.
+    Guarantee: one person never has all places, if there is more than one, nor all places for long questions; long
+    questions have at most half of all. Whoever leaves while waiting frees their turn at once.
     """
 
     def __init__(self, workers: int, at_once: int, waiting: int) -> None:
@@ -179,16 +178,16 @@ class Queue:
         self._long = max(1, workers // 2)
         self._taken: list[Place] = []
         self._own: list[Place] = []
-        """Those that count for their persons: all that are taken, and some that were given up."""
+        """The places that count for their people: all in use, and some that were given up."""
         self._line: list[tuple[Place, asyncio.Future[None]]] = []
         self._closed: Refused | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.here: Counter[str] = Counter()
-        """How many questions of each person are here, answered or waiting."""
+        """How many questions each person has here, running or waiting."""
 
     @asynccontextmanager
     async def place(self, person: str, *, long: bool = False) -> AsyncIterator[Place]:
-        """A place for one question; a full queue says so."""
+        """A place for one question; refused if the queue is full."""
         if self._closed is not None:
             raise self._closed
         if self.here[person] >= self._at_once + self._waiting:
@@ -210,7 +209,7 @@ class Queue:
                 self._forget(place)
 
     def close(self, refused: Refused) -> None:
-        """Take nothing new; whoever waits hears so."""
+        """Accept nothing new; whoever waits is refused."""
         self._closed = refused
         for _, admitted in self._line:
             if not admitted.done():
@@ -234,7 +233,7 @@ class Queue:
         self._admit()
 
     def _admit(self) -> None:
-        """Give places to those who may have one, in the order in which they came."""
+        """Give places to the waiting, in order of arrival."""
         for place, admitted in self._line:
             if self._closed is None and not admitted.done() and self._has_room(place):
                 self._taken.append(place)
@@ -251,24 +250,24 @@ class Queue:
 
 
 PERIOD = 60.0
-"""Seconds in which an allowance is filled up again."""
+"""Seconds in which an allowance refills."""
 
 
 class ProcessorTime:
-    """An allowance of so many seconds of processor time a minute, for each person: a bucket that is filled evenly.
+    """Processor seconds per minute for each person: a bucket that refills evenly.
 
-    Guarantee: over any t seconds, one person's work takes at most (1 + t / 60) times the allowance, and what was under
-    way when that was used up.
+    Guarantee: over any t seconds, one person's work takes at most (1 + t / 60) times the allowance, plus the work under
+    way when the allowance ran out.
     """
 
     def __init__(self, seconds: float, now: Callable[[], float]) -> None:
         self._most, self._now = seconds, now
         self._lock = threading.Lock()
         self._used: dict[str, tuple[float, float]] = {}
-        """Of each person, how much was used, and when that was so."""
+        """Of each person: seconds used, and when."""
 
     def require(self, person: str) -> None:
-        """Refuse who has used up their allowance, and say when there is some again."""
+        """Refuse a person whose allowance is used up, and say when it refills."""
         with self._lock:
             over = self._now_used(person) - self._most
         if not over < 0:
@@ -280,7 +279,7 @@ class ProcessorTime:
 
     @contextmanager
     def measured(self, person: str) -> Iterator[None]:
-        """What this thread does in a block is taken from the person's allowance."""
+        """Charge this thread's work in a block to the person's allowance."""
         begun = time.thread_time()
         try:
             yield

@@ -1,7 +1,7 @@
 """Loops over the edges of a coloured graph, compiled by numba and imported only for large graphs.
 
-The neighbours of node i are `indices[indptr[i]:indptr[i + 1]]`. A kernel with `start` and `stop` does its part of the
-nodes, so that every core may take one.
+The neighbours of node i are `indices[indptr[i]:indptr[i + 1]]`. A kernel with `start` and `stop` processes that range
+of nodes, so that each core takes one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ SHORT = 24
 
 @njit(cache=True, nogil=True)
 def count(first: Array, second: Array, degree: Array) -> int:
-    """How many ends each node has; the place of the first edge that names no node or joins a node to itself, or the size."""
+    """The degree of each node; and the position of the first edge that names no node or joins a node to itself, or the
+    number of edges."""
     n = len(degree)
     for e in range(len(first)):
         a, b = first[e], second[e]
@@ -37,7 +38,7 @@ def count(first: Array, second: Array, degree: Array) -> int:
 
 @njit(cache=True, nogil=True)
 def row_ends(degree: Array, indptr: Array) -> None:
-    """Where each row ends, one place late: `indptr[i + 1]` is the end of row i."""
+    """Where each row ends, shifted by one: `indptr[i + 1]` is the end of row i."""
     total = 0
     for i in range(len(degree)):
         total += degree[i]
@@ -57,7 +58,7 @@ def place(first: Array, second: Array, indptr: Array, indices: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def sort_rows(indptr: Array, indices: Array, start: int, stop: int) -> int:
-    """Sort each row; how many entries are there twice."""
+    """Sort each row; returns how many entries are duplicates."""
     twice = 0
     for i in range(start, stop):
         low, high = indptr[i], indptr[i + 1]
@@ -77,7 +78,7 @@ def sort_rows(indptr: Array, indices: Array, start: int, stop: int) -> int:
 
 @njit(cache=True, nogil=True)
 def drop_twins(indptr: Array, indices: Array) -> int:
-    """Keep each entry of a sorted row once, in place; how many are left."""
+    """Remove duplicates from sorted rows, in place; returns how many entries are left."""
     kept, low = 0, 0
     for i in range(len(indptr) - 1):
         high = indptr[i + 1]
@@ -92,7 +93,8 @@ def drop_twins(indptr: Array, indices: Array) -> int:
 
 @njit(cache=True, nogil=True)
 def broken_row(indptr: Array, indices: Array, start: int, stop: int) -> int:
-    """The first node whose row is unsorted, names a node twice, itself, none, or one that does not name it; else −1."""
+    """The first node whose row is unsorted, has a duplicate, names the node itself or no node, or is missing from a
+    neighbour's row; else −1."""
     n = len(indptr) - 1
     for i in range(start, stop):
         last = -1
@@ -110,7 +112,8 @@ def broken_row(indptr: Array, indices: Array, start: int, stop: int) -> int:
 
 @njit(cache=True, nogil=True)
 def mark_boundary(indptr: Array, indices: Array, blue: Array, distance: Array, far: int, start: int, stop: int) -> int:
-    """Definition 5. Distance 0 where a neighbour has the other colour, far elsewhere; how many have one."""
+    """Definition 5. Set distance 0 where a neighbour has the other colour, `far` elsewhere; returns how many have
+    one."""
     marked = 0
     for i in range(start, stop):
         own, k, high = blue[i], indptr[i], indptr[i + 1]
@@ -125,7 +128,7 @@ def mark_boundary(indptr: Array, indices: Array, blue: Array, distance: Array, f
 
 @njit(cache=True, nogil=True)
 def pull(indptr: Array, indices: Array, distance: Array, far: int, reached: int, start: int, stop: int) -> int:
-    """One level, bottom-up: a node not yet reached looks for a neighbour at the last distance."""
+    """One level, bottom-up: each unreached node looks for a neighbour at the last distance."""
     newly_reached = 0
     for i in range(start, stop):
         if distance[i] == far:
@@ -139,7 +142,7 @@ def pull(indptr: Array, indices: Array, distance: Array, far: int, reached: int,
 
 @njit(cache=True, nogil=True)
 def list_at(distance: Array, reached: int, queue: Array) -> int:
-    """The nodes at a distance, into the queue."""
+    """Put the nodes at a distance into the queue."""
     size = 0
     for i in range(len(distance)):
         if distance[i] == reached:
@@ -161,10 +164,10 @@ def push(
     share: int,
     few: int,
 ) -> tuple[int, int, int]:
-    """Levels top-down, from the nodes in the queue, until the frontier is wide: more than one in `share` of the nodes left,
-    and more than `few`.
+    """Levels top-down, from the nodes in the queue, until the frontier is wide: more than one in `share` of the nodes
+    left, and more than `few`.
 
-    Gives the distance reached, how many nodes have it (0 when done), and how many are left.
+    Returns the distance reached, how many nodes have it (0 when done), and how many are left.
     """
     low, high = 0, size
     while high > low and reached + 1 < far and ((high - low) * share <= left or high - low <= few):
@@ -195,7 +198,7 @@ def deepest(distance: Array, far: int, start: int, stop: int) -> int:
 
 @njit(cache=True, nogil=True)
 def look_up(distance: Array, far: int, blue: Array, reds: int, blues: int, out: Array, start: int, stop: int) -> None:
-    """0 where a distance is infinite, else its place in the red or the blue side, each staying at its last entry."""
+    """0 where a distance is infinite; else its place in the red or the blue side, which stays at its last entry."""
     for i in range(start, stop):
         d = distance[i]
         at = min(d, blues - 1) + 1 + reds if blue[i] else min(d, reds - 1) + 1
@@ -207,10 +210,11 @@ def spread(
     indptr: Array, indices: Array, blue: Array, side: int, fixed: Array, limit: int,
     mark: Array, mine: int, nodes: Array, out: Array, parent: Array,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Mark as `mine` every unmarked neighbour on a side of some nodes, and list it (and where it was reached from).
+    """Mark as `mine` every unmarked neighbour of some nodes on one side, and list it (and the node from which it was
+    reached).
 
-    A fixed dataset has `fixed` above 0, its value's place among the fixed values; one above `limit` would be lowered.
-    Gives how many were listed, and the ends of the edge that lowers one, or −1.
+    A fixed dataset has `fixed` above 0: the place of its value among the fixed values; one above `limit` would be
+    lowered. Returns how many were listed, and the ends of the edge that lowers one, or −1.
     """
     size = 0
     for at in range(len(nodes)):
@@ -235,7 +239,7 @@ def spread(
 def extremes(
     indptr: Array, indices: Array, rank: Array, blue: Array, above: Array, below: Array, start: int, stop: int
 ) -> None:
-    """Per rank of Pr[yes]: the largest rank beside it where both are blue, and the least one beside it elsewhere."""
+    """Per rank of Pr[yes]: the largest adjacent rank where both are blue, and the least adjacent one elsewhere."""
     for i in range(start, stop):
         own, mine = blue[i], rank[i]
         for k in range(indptr[i], indptr[i + 1]):
@@ -250,7 +254,7 @@ def extremes(
 
 @njit(cache=True, nogil=True)
 def first_pair(indptr: Array, indices: Array, rank: Array, blue: Array, above: Array, below: Array) -> tuple[int, int]:
-    """The first edge, the smaller node first, whose ranks are a wanted pair (−1: none is wanted)."""
+    """The first edge, the smaller node first, whose ranks are a wanted pair (−1: no pair is wanted)."""
     for i in range(len(indptr) - 1):
         for k in range(indptr[i], indptr[i + 1]):
             j = indices[k]
@@ -266,8 +270,8 @@ def sweep(
     indptr: Array, indices: Array, blue: Array, distance: Array, label: Array, step: Array, across: Array,
     final: Array, first: bool, start: int, stop: int,
 ) -> tuple[bool, int, int]:  # fmt: skip
-    """Lower each label to what the neighbours allow; whether a fixed one clashes, and the least red and blue label that
-    changed.
+    """Lower each label to what the neighbours allow; returns whether a fixed one clashes, and the least red and blue
+    label that changed.
 
     A label is the rank of Pr[truth] among those of its colour, `step` the rank of φ of it, and `across` the red rank of
     1 − m for a fixed blue rank m. Labels up to `final` cannot change any more.

@@ -1,7 +1,7 @@
 """Distance transforms of truth tables, and of boxes of counts under replace, compiled by numba.
 
-A truth table is a product, so one pass per axis is exact: d[x] = min(d[x], d[neighbour along the axis] + 1), axis after axis.
-It is 64 datasets to a word; dataset x is bit x mod 64 of word x div 64.
+A truth table is a product, so one pass per axis is exact: d[x] = min(d[x], d[neighbour along the axis] + 1), axis after
+axis. A word holds 64 datasets; dataset x is bit x mod 64 of word x div 64.
 """
 
 from __future__ import annotations
@@ -21,20 +21,22 @@ Array = Any
 BLOCK = 14
 """2^BLOCK datasets, a byte each, are transformed within the innermost cache."""
 GROUP = 17
-"""2^GROUP datasets, a bit each, have their boundary found together: long enough runs of every other one to be prefetched."""
+"""The boundary of 2^GROUP datasets (a bit each) is computed together: long enough runs of every second one to be
+prefetched."""
 LOW, SIDE = 3, 6
-"""The bits that the 256-entry table takes at once, and those that a block's rows are numbered by."""
+"""Bits per lookup in the 256-entry table, and bits that number a block's rows."""
 FAR = np.uint8(100)
 """Larger than any distance, and still a byte after 32 additions."""
 INSIDE = np.array(
     [0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F, 0x00FF00FF00FF00FF, 0x0000FFFF0000FFFF, 0x00000000FFFFFFFF],
     dtype=np.uint64,
 )
-"""The datasets of a word whose bit along each of its six axes is 0."""
+"""In each word, the datasets whose bit along each of its six axes is 0."""
 
 
 def byte_tables() -> tuple[Array, Array]:
-    """For the boundary of 8 neighbouring datasets as a byte: their distances to it, a byte each. And a byte's bits, spread."""
+    """For each boundary pattern of 8 neighbouring datasets (a byte): their distances to it, a byte each. And the bits
+    of a byte, spread over bytes."""
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(bool)
     distance = np.where(bits, np.uint8(0), FAR)
     for axis in range(LOW):
@@ -46,7 +48,7 @@ def byte_tables() -> tuple[Array, Array]:
 
 @njit(cache=True, nogil=True)
 def _one_axis(x: Array, y: Array) -> None:
-    """One axis over two rows: each is at most one more than the other."""
+    """One axis over two rows: each value is at most one more than the other."""
     one = np.uint8(1)
     for j in range(len(x)):
         a, b = x[j], y[j]
@@ -55,7 +57,7 @@ def _one_axis(x: Array, y: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def _two_axes(x: Array, y: Array, z: Array, w: Array) -> None:
-    """Two axes over four rows in one trip."""
+    """Two axes over four rows in one pass."""
     one = np.uint8(1)
     for j in range(len(x)):
         a, b, c, d = x[j], y[j], z[j], w[j]
@@ -90,7 +92,7 @@ def _copy(to: Array, source: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def _differ(edge: Array, here: Array, there: Array) -> None:
-    """Mark the datasets whose answer is another one there."""
+    """Mark the datasets whose answer differs there."""
     for w in range(len(edge)):
         edge[w] |= here[w] ^ there[w]
 
@@ -100,7 +102,7 @@ def _boundary(words: Array, voters: int, inside: Array, base: int, edge: Array) 
     """Definition 5 on packed bits: the datasets of one group that have a neighbour with another answer."""
     size = len(edge)
     own = words[base : base + size]
-    for w in range(np.uint64(size)):  # unsigned, so that an index is never taken to count from the end
+    for w in range(np.uint64(size)):  # unsigned, so that an index never counts from the end
         f, e = own[w], np.uint64(0)
         for axis in range(6):
             shift = np.uint64(1 << axis)
@@ -116,7 +118,8 @@ def _boundary(words: Array, voters: int, inside: Array, base: int, edge: Array) 
 
 @njit(cache=True, nogil=True)
 def lowest_axes(words: Array, voters: int, inside: Array, table: Array, out: Array, start: int, stop: int) -> bool:
-    """The boundary of groups start … stop, on packed bits; then distances along the lowest axes. Whether there is any."""
+    """The boundary of groups start … stop, on packed bits; then distances along the lowest axes. Returns whether there
+    is a boundary."""
     runs, rows = np.uint64(1 << (BLOCK - LOW - SIDE)), np.uint64(1 << SIDE)
     turned = np.empty(runs * rows, dtype=np.uint64)
     tile = turned.view(np.uint8)
@@ -130,11 +133,11 @@ def lowest_axes(words: Array, voters: int, inside: Array, table: Array, out: Arr
             packed = edge[block << (BLOCK - 6) : (block + 1) << (BLOCK - 6)].view(np.uint8)
             own = out[(group << GROUP) + (block << BLOCK) : (group << GROUP) + ((block + 1) << BLOCK)]
             eights = own.view(np.uint64)
-            for k in range(runs):  # turned on its side, the axes just above the table's have long rows too
+            for k in range(runs):  # transposed, the axes just above the table's have long rows too
                 for row in range(rows):
                     turned[k * rows + row] = table[packed[row * runs + k]]
             _axes(tile, LOW + SIDE, BLOCK)
-            for octet in range(rows >> np.uint64(3)):  # a line of the cache at a time
+            for octet in range(rows >> np.uint64(3)):  # a cache line at a time
                 for k in range(runs):
                     for r in range(np.uint64(8)):
                         at = octet * np.uint64(8) + r
@@ -145,7 +148,7 @@ def lowest_axes(words: Array, voters: int, inside: Array, table: Array, out: Arr
 
 @njit(cache=True, nogil=True)
 def gathered_axes(out: Array, low: int, count: int, width: int, start: int, stop: int) -> None:
-    """Axes low … low + count − 1: rows of 2^width bytes gathered into a tile, transformed, and put back.
+    """Axes low … low + count − 1: gather rows of 2^width bytes into a tile, transform it, and put it back.
 
     Tiles are numbered by the bits of a dataset below `low` and above `low + count`, in steps of a row.
     """
@@ -174,7 +177,7 @@ def sign(out: Array, packed: Array, spread: Array, start: int, stop: int) -> Non
 
 @njit(cache=True, nogil=True)
 def tally(levels: Array, start: int, stop: int) -> Array:
-    """How many datasets have each level, by the level's byte."""
+    """How many datasets have each level, indexed by the level's byte."""
     counts = np.zeros(256, dtype=np.int64)
     for i in range(start, stop):
         counts[levels[i]] += 1
@@ -183,7 +186,8 @@ def tally(levels: Array, start: int, stop: int) -> Array:
 
 @njit(cache=True, nogil=True)
 def weigh(low: Array, high: Array, threshold: int, words: Array, start: int, stop: int) -> None:
-    """The answers of a weighted rule: the weights of the lower votes and of the higher ones, by table, against a threshold."""
+    """The answers of a weighted rule: the weight sums of the lower and of the higher votes, from tables, against a
+    threshold."""
     per = len(low) // 64
     for w in range(start, stop):
         rest = high[w // per] - threshold
@@ -214,7 +218,7 @@ def _counts(x: int, shape: Array, strides: Array, counts: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def _on_boundary(yes: Array, x: int, counts: Array, shape: Array, strides: Array) -> bool:
-    """Definition 5. Whether somebody's move from histogram x to another category flips the answer."""
+    """Definition 5. Whether one person's move from histogram x to another category flips the answer."""
     for i in range(len(shape)):
         if counts[i] > 0:
             for j in range(len(shape)):
@@ -225,8 +229,8 @@ def _on_boundary(yes: Array, x: int, counts: Array, shape: Array, strides: Array
 
 @njit(cache=True, nogil=True)
 def moves(yes: Array, shape: Array, strides: Array, distance: Array) -> None:
-    """Replace: from each histogram one person may move to another category. Breadth first from both boundaries; −1 where
-    none is reached."""
+    """Replace: from each histogram one person may move to another category. Breadth first from both boundaries; −1
+    where neither is reachable."""
     k, size = len(shape), len(yes)
     queue = np.empty(size, dtype=np.int64)
     counts = np.empty(k, dtype=np.int64)

@@ -1,6 +1,6 @@
 """Truth tables on a GPU: the level of every dataset of up to 37 voters, its histogram, and the error of a mechanism.
 
-The kernels are in truth_table.cu, with how they work; they are compiled when first used.
+The kernels and their explanation are in truth_table.cu; they are compiled at first use.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from duotone.privacy.numbers import Given, Number
 from duotone.resources import must_fit
 
 FORMS = {4: 15, 5: 31, 6: 37}
-"""The bits in memory of a distance, and the largest that they hold."""
+"""Bits per distance in memory, and the largest distance that fits."""
 FIRST, TILE = 13, 12
 """Tiles have 2^FIRST or 2^TILE words of 32 datasets."""
 SHARED = 4 * (max(FORMS) + 1) << FIRST
 """The bytes of the largest tile, in the shared memory of a multiprocessor."""
 MOST_VOTERS = 37
 PADDED = 18
-"""A function of fewer voters is one of so many, where the others do not count: levels stay the same."""
+"""A function of fewer voters is extended to this many, where the further voters do not count: levels stay the same."""
 LONGEST = 9
-"""A trip of more axes takes the larger tiles."""
+"""A pass over more axes takes the larger tiles."""
 MIDDLE = 12
-"""The weights whose sums stay in a multiprocessor's cache."""
+"""For this many weights, their sums stay in a multiprocessor's cache."""
 PIECE = 2**23
 """Words of datasets whose levels are copied to the main memory at a time."""
 
 
 def threads(bits: int, size: int) -> int:
-    """The threads of a block in a further trip: what was fastest on an H200."""
+    """Threads per block in a further pass: the fastest on an H200."""
     return 384 if size == FIRST else 192 if bits == 4 else 128
 
 
@@ -50,8 +50,8 @@ class CudaTruthTable:
 
     voters: int
     words: Any
-    """The answers as packed bits, in an array of CuPy: that of dataset x is bit x mod 32 of word x div 32. Of fewer than 18
-    voters it is that of 18, where the others do not count."""
+    """The answers as packed bits, in an array of CuPy: dataset x is bit x mod 32 of word x div 32. Fewer than 18 voters
+    are extended to 18, where the further ones do not count."""
 
     def __post_init__(self) -> None:
         if not (type(self.voters) is int and 1 <= self.voters <= MOST_VOTERS):
@@ -89,9 +89,9 @@ class CudaTruthTable:
     def levels(self, *, last: int | None = None) -> CudaLevels:
         """How far every dataset's answer is from flipping.
 
-        Guarantee: exact, so neighbours' levels differ by at most 1. Where `last` is given, a level beyond it, or beyond
-        −1 − last, is only known to be so. 14 is enough for `balanced` at ε ≥ 1, δ = 10^−6, and takes 5 bits a dataset; another
-        mechanism needs max(mechanism.certain) − 1.
+        Guarantee: exact, so neighbours' levels differ by at most 1. With `last`, a level beyond it, or beyond −1 −
+        last, is only known to be beyond. 14 is enough for `balanced` at ε ≥ 1, δ = 10^−6, and takes 5 bits a dataset;
+        another mechanism needs max(mechanism.certain) − 1.
         """
         if last is not None:
             last = whole_number(last, "last")
@@ -110,7 +110,7 @@ class CudaTruthTable:
         voters = max(self.voters, PADDED)
         planes = memory((bits + 1) * 2 ** (voters - 5), f"the levels of {self.voters} voters")
         tiles = {size: 2 ** (voters - 5 - size) for size in (TILE, FIRST)}
-        word = 4 * (bits + 1)  # bytes of shared memory for a word of a tile
+        word = 4 * (bits + 1)  # bytes of shared memory per word of a tile
         launch(f"first_trip<{bits}>", tiles[FIRST], 256, (self.words, planes), word << FIRST)
         for high, count in trips(voters - 5):
             size = TILE if count <= LONGEST else FIRST
@@ -125,9 +125,9 @@ class CudaLevels:
 
     voters: int
     planes: Any
-    """Colour and distance by bits, eight words of 32 datasets each after the other."""
+    """Colour and distance by bits: eight words of 32 datasets, one after the other."""
     last: int | None
-    """The last level that was asked for, or None where all were."""
+    """The last level that was computed, or None if all were."""
 
     @property
     def bits(self) -> int:
@@ -136,7 +136,7 @@ class CudaLevels:
 
     @property
     def furthest(self) -> int:
-        """The largest distance that is known as such."""
+        """The largest distance that is known exactly."""
         most = FORMS[self.bits]
         return most if self.last is None else min(self.last + 1, most)
 
@@ -156,13 +156,11 @@ class CudaLevels:
         enough = max(mechanism.certain) - 1
         if self.last is not None and self.last < enough and self._cut():
             advice = f" or give last={enough:g}" if math.isfinite(enough) else ""
-            raise DuotoneError(
-                f"the mechanism errs beyond level {self.last}, the last one that was asked for: leave it out{advice}"
-            )
+            raise DuotoneError(f"the mechanism errs beyond last={self.last}: leave last out{advice}")
         return mechanism.mean_error(self.histogram())
 
     def of(self, datasets: Any) -> Array:
-        """The levels of some datasets; `line.NEVER` stands for infinity, and for what is beyond `last`."""
+        """The levels of some datasets; `line.NEVER` stands for infinity, and for a level beyond `last`."""
         x = datasets_of(datasets, self.voters)
         places, seen = (memory(x.size, f"{x.size} datasets", kind) for kind in (np.uint64, np.uint8))
         places.set(x.ravel().astype(np.uint64))
@@ -173,7 +171,8 @@ class CudaLevels:
         return np.where(codes >> 6 == 1, np.where(far, NEVER, distance - 1), np.where(far, -1 - NEVER, -distance))
 
     def numpy(self) -> Array:
-        """Every level in the main memory, a byte each, as `TruthTable.levels` has them; 127 and −128 also beyond `last`."""
+        """Every level in the main memory, a byte each, as in `TruthTable.levels`; 127 and −128 also stand for levels
+        beyond `last`."""
         must_fit(2**self.voters + 32 * PIECE, f"the levels of {self.voters} voters")
         levels, words = np.empty(2**self.voters, dtype=np.int8), 2 ** max(0, self.voters - 5)
         piece = memory(min(PIECE, words) * 32, "a piece of the levels", np.int8)
@@ -187,7 +186,7 @@ class CudaLevels:
         return levels
 
     def _cut(self) -> bool:
-        """Whether some dataset's answer can be flipped, but only by more votes than are known."""
+        """Whether some dataset's answer can be flipped, but only by more votes than are stored."""
         within, blue = self._counts()
         return within[self.furthest] < within[0] and blue[0] not in (0, within[0])
 
@@ -202,8 +201,8 @@ class CudaLevels:
 
 
 def trips(word_bits: int) -> list[tuple[int, int]]:
-    """The axes beyond the first trip, in as few trips as can be: where each starts, in bits of a word's number, and how many
-    it takes.
+    """The axes beyond the first pass, in as few passes as possible: where each starts, in bits of a word's number, and
+    how many axes it takes.
 
     >>> trips(13), trips(31), trips(32)
     ([], [(13, 9), (22, 9)], [(13, 9), (22, 10)])
@@ -238,7 +237,7 @@ def cupy() -> Any:
 
 
 def memory(size: int, what: str, kind: Any = np.uint32) -> Any:
-    """An array on the GPU, or one sentence if it does not fit."""
+    """An array on the GPU, or an error in one sentence if it does not fit."""
     library, need = cupy(), size * np.dtype(kind).itemsize
     try:
         return library.empty(size, dtype=kind)
@@ -260,7 +259,7 @@ def _module() -> Any:
 
 
 def launch(name: str, blocks: int, threads: int, arguments: tuple[Any, ...], shared: int = 0) -> None:
-    """A kernel, with so many bytes of shared memory for each block."""
+    """Run a kernel, with this much shared memory per block, in bytes."""
     kernel = _module().get_function(name)
     if shared:
         kernel.max_dynamic_shared_size_bytes = shared
@@ -268,6 +267,6 @@ def launch(name: str, blocks: int, threads: int, arguments: tuple[Any, ...], sha
 
 
 def for_each(name: str, items: int, arguments: tuple[Any, ...]) -> None:
-    """A kernel that looks at one item after the other, of which there may be none."""
+    """Run a kernel over items, of which there may be none."""
     if items:
         launch(name, min(2048, -(-items // 256)), 256, arguments)

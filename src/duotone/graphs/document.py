@@ -20,14 +20,14 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Number, complement, probability, show
 
 LONGEST_INTEGER = 40
-"""The characters of a number in a file, where it is not text: more than any that is written there has."""
+"""Most characters of a number in a file, if it is not text: more than we ever write."""
 
 
 def document(mechanism: Mechanism, privacy: ApproxDP) -> dict[str, Any]:
     """A mechanism as a JSON object: exact probabilities as fractions in strings, others as numbers.
 
-    Guarantee: `from_document` gives the same probabilities back, to the last bit. Where Pr[yes] is a float too
-    close to 1 to give Pr[no], `no` stands beside it.
+    Guarantee: `from_document` returns the same probabilities, to the last bit. If Pr[yes] is a float too close to 1 to
+    determine Pr[no], `no` is written as well.
     """
     return _written(mechanism, privacy).as_dict()
 
@@ -38,7 +38,8 @@ def document_text(mechanism: Mechanism, privacy: ApproxDP) -> Iterator[str]:
 
 
 def from_document(data: Any) -> tuple[Mechanism, ApproxDP]:
-    """The mechanism and the privacy definition that a document claims for it. Nothing in it is trusted: check the mechanism.
+    """The mechanism of a document and the privacy definition claimed for it. Nothing in it is trusted: check the
+    mechanism.
 
     The definition is the document's ratio and delta; its epsilon is for reading only.
     """
@@ -55,7 +56,7 @@ def from_document(data: Any) -> tuple[Mechanism, ApproxDP]:
 
 
 def read(path: str | Path) -> Any:
-    """A JSON file in UTF-8, read strictly: a name stands once in an object, and numbers are finite and short."""
+    """Read a JSON file in UTF-8 strictly: names are unique within an object, and numbers are finite and short."""
     try:
         return parsed(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -65,7 +66,7 @@ def read(path: str | Path) -> Any:
 
 
 def parsed(text: str) -> Any:
-    """JSON text, read strictly; a ValueError says that it is none."""
+    """Parse JSON text strictly; a ValueError says what is wrong."""
     return json.loads(text, object_pairs_hook=_once, parse_int=_short, parse_float=_finite, parse_constant=_finite)
 
 
@@ -122,7 +123,7 @@ def _written(mechanism: Mechanism, privacy: ApproxDP) -> RowsJson:
 
 
 def _entry(truth: Number, blue: bool, distance: int | None) -> dict[str, Any]:
-    """What a document says of a dataset, by its distance to the boundary."""
+    """A document's entry for a dataset, by its distance to the boundary."""
     error = 1 - truth
     yes = truth if blue else error
     entry = {

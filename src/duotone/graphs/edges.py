@@ -1,7 +1,7 @@
 """Edges as compressed rows, and the distance to the boundary along them.
 
-The neighbours of node i are `indices[indptr[i]:indptr[i + 1]]`, each row sorted. A path from a blue dataset to ∂R crosses ∂B
-first, so the distance to the union of both boundaries, one breadth-first pass, is the distance to one's own.
+The neighbours of node i are `indices[indptr[i]:indptr[i + 1]]`, each row sorted. A path from a blue dataset to ∂R
+crosses ∂B first, so a node's distance to its own boundary is its distance to the union of both: one breadth-first pass.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from duotone.privacy.definition import Array
 from duotone.resources import everywhere, must_fit
 
 MOST_NODES = 2**31 - 2
-"""Node numbers are 32-bit, and one number stands for no node."""
+"""Node numbers are 32-bit; one number stands for no node."""
 SMALL = 2**14
-"""Up to so many nodes and ends of edges plain numpy is as fast, and numba need not be imported."""
+"""Up to this many nodes and ends of edges, numpy is as fast, and numba need not be imported."""
 
 NARROW, WIDE = np.dtype(np.uint8), np.dtype(np.int32)
 SHARE = 16
-"""A frontier is wide when it is more than one in so many of the nodes left: then these look for it, on every core, …"""
+"""A frontier is wide if it is more than one in this many of the nodes left: then these look for it, on every core, …"""
 FEW, LITTLE = 256, 2**18
-"""… unless it is less than one in so many of all nodes, or the graph is so small that one core is done at once."""
+"""… unless it is less than one in this many of all nodes, or the graph is so small that one core is done at once."""
 
 Chunks = Callable[[], Iterable[tuple[Array, Array]]]
-"""Edges in pieces, both columns of node numbers, as often as asked."""
+"""Edges in pieces, both columns of node numbers; may be iterated repeatedly."""
 
 
 def small(nodes: int, ends: int) -> bool:
-    """Whether a graph is left to the plain path."""
+    """Whether a graph is small enough for numpy."""
     return nodes + ends <= SMALL
 
 
 def compressed(chunks: Chunks, nodes: int, named: Callable[[int], Any] = int) -> tuple[Array, Array]:
-    """indptr and indices of undirected edges: both directions, sorted, each once.
+    """indptr and indices of undirected edges: both directions, sorted, without duplicates.
 
-    Counts and then places, so that beside the two arrays it needs four bytes per node and one piece of the edges.
-    32-bit where that fits.
+    It counts, then places, so that beside the two arrays it needs four bytes per node and one piece of the edges.
+    32-bit if that fits.
     """
     if not 1 <= nodes <= MOST_NODES:
         raise DuotoneError(
@@ -89,7 +89,7 @@ def _by_counting(chunks: Chunks, nodes: int, ends: int, named: Callable[[int], A
 
 
 def checked(indptr: Any, indices: Any, nodes: int) -> tuple[Array, Array]:
-    """Compressed rows as given, not copied where they are 32-bit; one pass makes sure that they are what they must be."""
+    """Check given compressed rows in one pass; 32-bit ones are not copied."""
     ends, rows = np.asarray(indptr), np.asarray(indices)
     if not all(a.ndim == 1 and np.issubdtype(a.dtype, np.signedinteger) for a in (ends, rows)):
         raise DuotoneError("indptr and indices must be one-dimensional arrays of signed integers")
@@ -121,14 +121,14 @@ def _loop(name: Any) -> DuotoneError:
 
 
 def far(distance: Array) -> int:
-    """What stands for infinity in an array of distances: the largest number of its kind."""
+    """The largest number of a distance array's type, which stands for infinity."""
     return int(np.iinfo(distance.dtype).max)
 
 
 def to_boundary(indptr: Array, indices: Array, blue: Array) -> Array:
     """The distance of every node to the boundary of its own colour; `far` in a component of one colour.
 
-    One byte per node as long as distances fit into it, four otherwise.
+    One byte per node as long as distances fit, four otherwise.
     """
     if small(len(blue), len(indices)):
         return _level_by_level(indptr, indices, blue)
@@ -136,7 +136,7 @@ def to_boundary(indptr: Array, indices: Array, blue: Array) -> Array:
 
 
 def _level_by_level(indptr: Array, indices: Array, blue: Array) -> Array:
-    """Plain numpy, the words of the definition."""
+    """In numpy, as the definition says."""
     counts = np.diff(indptr)
     rows = np.repeat(np.arange(len(blue)), counts)
     distance = np.full(len(blue), np.iinfo(WIDE).max, dtype=WIDE)
@@ -153,9 +153,10 @@ def _level_by_level(indptr: Array, indices: Array, blue: Array) -> Array:
 
 
 def _either_way(indptr: Array, indices: Array, blue: Array) -> Array:
-    """Direction-optimising: a wide frontier is found by those it reaches, on every core; a narrow one reaches out.
+    """Direction-optimising: unreached nodes look for a wide frontier, on every core; a narrow frontier reaches out to
+    its neighbours.
 
-    The frontier decides which way pays: on a grid it is always narrow, on a random graph soon half of everything.
+    The frontier's width decides: on a grid it is always narrow, on a random graph soon half of everything.
     """
     from duotone.graphs import _search
 
@@ -164,7 +165,7 @@ def _either_way(indptr: Array, indices: Array, blue: Array) -> Array:
     distance, reached = np.empty(nodes, dtype=NARROW), 0
     width = sum(everywhere(_search.mark_boundary, nodes, indptr, indices, blue, distance, far(distance)))
     left -= width
-    queue = np.empty(nodes, dtype=np.int32)  # pages that are never used cost nothing
+    queue = np.empty(nodes, dtype=np.int32)  # unused pages cost nothing
     while width:
         if reached + 1 == far(distance):
             distance = _widened(distance)

@@ -1,6 +1,6 @@
-"""Families of datasets: the paper's and the usual ones.
+"""Families of datasets: the paper's and other common ones.
 
-A family small enough becomes an explicit graph; one with a closed form gives the level of a dataset without it.
+A small family becomes an explicit graph; one with a closed form gives the level of a dataset without a graph.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Given, exact, number
 
 LARGEST = 2**21
-"""The number of datasets up to which a family becomes an explicit graph."""
+"""Most datasets of an explicit graph of a family."""
 
 
 @dataclass(frozen=True)
 class Family:
     """A family of datasets and its question.
 
-    `datasets()` lists them, `member(d)` is whether d is one, `neighbours(d)` gives the ones next to d, `yes(d)`
-    answers the question, and `closed_form(d)`, where there is one, is the level of d.
+    `datasets()` lists them, `member(d)` tests for one, `neighbours(d)` gives its neighbours, `yes(d)` answers the
+    question, and `closed_form(d)`, if there is one, is the level of d.
     """
 
     name: str
@@ -56,12 +56,12 @@ class Family:
 
 
 def majority(n: int) -> Callable[[int], bool]:
-    """Yes when more than half of n voters say so."""
+    """Yes when more than half of n voters say yes."""
     return lambda k: 2 * k > n
 
 
 def votes(n: int, rule: Callable[[int], bool] | None = None) -> Family:
-    """Fig. 1(a). n voters, neighbours differ in one vote; any rule of the number of yes votes (majority by default).
+    """Fig. 1(a). n voters, neighbours differ in one vote; any rule for the number of yes votes (majority by default).
 
     A dataset is a string of votes, 1 = yes (blue) and 2 = no (red), as in the paper.
 
@@ -84,9 +84,10 @@ def votes(n: int, rule: Callable[[int], bool] | None = None) -> Family:
 
 
 def turnout(yes_voters: int, no_voters: int) -> Family:
-    """Fig. 1(b). Who voted, when each person's vote is known: neighbours join or leave; ties go to no (red).
+    """Fig. 1(b). The set of those who voted, when each person's vote is known: neighbours join or leave; ties are a no
+    (red).
 
-    A dataset is the frozenset of those who voted, and somebody did. Persons 1 … yes_voters vote yes.
+    A dataset is a non-empty frozenset of persons. Persons 1 … yes_voters vote yes.
 
     >>> turnout(2, 1).level(frozenset({1, 2}))
     1
@@ -142,7 +143,7 @@ FIGURE_2_POSITIONS: dict[Hashable, tuple[float, float]] = {
     "h": (4, 2), "i": (5, 2), "j": (6, 2), "k": (1, 3),
     "l": (2, 3), "m": (3, 3), "n": (4, 3), "o": (5, 3), "p": (6, 3), "q": (3, 4), "r": (6, 4),
 }  # fmt: skip
-"""Where the paper draws the datasets of Fig. 2."""
+"""Positions of the datasets in the paper's Fig. 2."""
 
 
 def hypercube(n: int, question: Callable[[tuple[int, ...]], bool]) -> Family:
@@ -175,7 +176,7 @@ def weighted(weights: Sequence[Given], threshold: Given) -> Family:
         return sum((x for x, bit in zip(w, d, strict=True) if bit == "1"), Fraction(0))
 
     def level(d: str) -> float:
-        """Greedy: the flips that move the sum furthest towards the other side, until it is there."""
+        """Greedy: flip the votes that move the sum furthest towards the other side, until it is there."""
         moves = sorted((x if bit == "1" else -x for x, bit in zip(w, d, strict=True)), reverse=True)
         surplus = total(d) - t
         if surplus >= 0:
@@ -220,7 +221,7 @@ def histograms(
 
 
 def product(first: Family, second: Family, rule: Literal["and", "or"]) -> Family:
-    """Two families side by side, one question of both: a neighbour changes one of the two.
+    """Two families and one question about both: a neighbour differs in one of them.
 
     Flipping an AND takes the cheaper half of a yes, and every wrong half of a no; OR is its dual.
 
@@ -252,7 +253,7 @@ def product(first: Family, second: Family, rule: Literal["and", "or"]) -> Family
 
 
 def datasets_of(datasets: Any, voters: int) -> Array:
-    """Datasets as numbers, checked."""
+    """Datasets as checked numbers."""
     x = np.asarray(datasets)
     if x.size and not (np.issubdtype(x.dtype, np.integer) and 0 <= x.min() <= x.max() < 2**voters):
         raise DuotoneError(f"a dataset of {voters} voters is a whole number from 0 to {2**voters - 1}")
@@ -260,7 +261,7 @@ def datasets_of(datasets: Any, voters: int) -> Array:
 
 
 def whole_weights(weights: Sequence[Given], threshold: Given) -> tuple[list[int], int]:
-    """Weights and their threshold as whole numbers, exactly: the same rule."""
+    """Weights and their threshold scaled exactly to integers: the same rule."""
     numbers = [number(w, "weight") for w in (*weights, threshold)]
     if not all(math.isfinite(w) for w in numbers):
         raise DuotoneError("weights and the threshold must be finite numbers")
@@ -273,7 +274,7 @@ def whole_weights(weights: Sequence[Given], threshold: Given) -> tuple[list[int]
 
 
 def subset_sums(weights: Sequence[int]) -> Array:
-    """The sum of the weights of those who vote 1, by dataset."""
+    """The weight sum of those who vote 1, by dataset."""
     sums = np.zeros(1, dtype=np.int64)
     for weight in weights:
         sums = np.concatenate([sums, sums + weight])
@@ -299,7 +300,7 @@ def _changed(counts: tuple[int, ...], i: int, by: int) -> tuple[int, ...]:
 
 
 def _joined_or_left(counts: tuple[int, ...], most: int) -> Iterable[tuple[int, ...]]:
-    """The counts after one person left, or joined where there are fewer than `most`."""
+    """The counts after one person left, or joined if there are fewer than `most`."""
     yield from (_changed(counts, i, -1) for i, people in enumerate(counts) if people)
     if sum(counts) < most:
         yield from (_changed(counts, i, 1) for i in range(len(counts)))
@@ -313,7 +314,7 @@ def _moved(counts: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
 
 
 def _nearest_other(decide: Callable[[int], bool], k: int, n: int) -> float:
-    """The level of k yes votes out of n: how far the nearest count with the other answer is."""
+    """The level of k yes votes out of n: the distance to the nearest count with the other answer."""
     answer = bool(decide(k))
     steps = next((s for s in range(1, n + 1) for j in (k - s, k + s) if 0 <= j <= n and bool(decide(j)) != answer), math.inf)
     return steps - 1 if answer else -steps

@@ -22,17 +22,17 @@ from duotone.privacy.definition import Array
 from duotone.resources import literal_path, temporary_folder
 
 EDGE_LISTS = (".csv", ".parquet")
-"""How the names of files end that have edges and no colours."""
+"""Endings of files with edges but no colours."""
 CHUNK = 2**22
-"""The edges fetched at a time."""
+"""Edges fetched at a time."""
 IN_MEMORY = 2**26
-"""The bytes up to which a file is numbered in memory; a larger one has a temporary database beside it."""
+"""Up to this many bytes, a file is numbered in memory; a larger one uses a temporary database beside it."""
 HEADS = [("source", "target"), ("from", "to")]
 
 
 def read_graph(path: str | Path, *, blue: Iterable[str] | Path | None = None) -> ColouredGraph:
-    """A graph from a file: GraphML or node-link JSON with a node attribute `colour`, or an edge list (CSV or Parquet, two
-    columns) and its blue nodes, given by name or as a file (a `Path`) that lists them.
+    """Read a graph from a file: GraphML or node-link JSON with a node attribute `colour`, or an edge list (CSV or
+    Parquet, two columns) and its blue nodes, given by name or as a file (a `Path`) that lists them.
 
     In a CSV file a row with one name is a node without neighbours, and a first row `source,target` is a header.
     """
@@ -62,7 +62,7 @@ def _chosen(blue: Iterable[str], names: set[str]) -> set[str]:
 
 
 def read_networkx(file: Path, name: str) -> Any:
-    """The networkx graph in a GraphML or node-link JSON file; errors call the file by `name`."""
+    """The networkx graph of a GraphML or node-link JSON file; errors call the file by `name`."""
     import networkx as nx
 
     if file.suffix == ".graphml":
@@ -83,10 +83,11 @@ def read_networkx(file: Path, name: str) -> Any:
 
 
 def _read_edge_list(file: Path, blue: Iterable[str] | Path) -> tuple[tuple[Array, Array], Array, Sequence[Hashable]]:
-    """Compressed rows, colours and names of an edge list and its blue nodes, a list or a file whose first column has them.
+    """Compressed rows, colours and names of an edge list and its blue nodes: a list, or a file with them in its first
+    column.
 
-    Two columns are an edge; in a CSV file a row with one name is a node without neighbours. Integers that are exactly
-    0 … n − 1 in a Parquet file are their own names, and no other names are kept.
+    Two columns are an edge; in a CSV file a row with one name is a node without neighbours. If the integers of a
+    Parquet file are exactly 0 … n − 1, no separate names are kept.
     """
     with _database(file) as database:
         _load(database, file)
@@ -120,7 +121,7 @@ def _database(file: Path) -> Iterator[Any]:
 
 
 def _load(database: Any, file: Path) -> None:
-    """Table `edges` with columns a and b, both there; and `alone`, the nodes that stand by themselves."""
+    """Create table `edges` with columns a and b, neither null; and `alone`, the nodes without neighbours."""
     import duckdb
 
     try:
@@ -150,7 +151,7 @@ def _load_parquet(database: Any, file: Path) -> None:
 
 
 def _rows(skip: int = 0) -> str:
-    """How two columns of a CSV file are read, in full: nothing is guessed."""
+    """Read two columns of a CSV file completely, without guessing."""
     return (
         "SELECT trim(a) AS a, trim(b) AS b FROM read_csv(?, header=false, auto_detect=false, delim=',', quote='\"', "
         f"escape='\"', skip={skip}, columns={{'a': 'VARCHAR', 'b': 'VARCHAR'}}, null_padding=true, nullstr='\\0')"
@@ -170,7 +171,7 @@ def _load_csv(database: Any, file: Path) -> None:
 
 
 def _number(database: Any) -> tuple[int, Sequence[Hashable]]:
-    """Tables `nodes` and `numbered`; names in order of appearance, or nothing but numbers where they are those."""
+    """Create tables `nodes` and `numbered`; names in order of appearance, or plain numbers if they are 0 … n − 1."""
     integers = database.table("edges").types[0] == "BIGINT"
     if integers:
         least, most = database.execute("SELECT min(least(a, b)), max(greatest(a, b)) FROM edges").fetchone()

@@ -17,25 +17,25 @@ from duotone.privacy.definition import Array
 
 Colour = Literal["blue", "red"]
 BUDGETS = {"epsilon", "eps", "ε", "delta", "δ", "ratio", "rho", "ρ", "mu", "μ", "privacy", "budget"}
-"""Attributes that look like a privacy budget, which a graph does not have."""
+"""Attributes that look like a privacy budget, which a graph must not have."""
 SHOWN = 12
-"""The datasets that a notebook shows."""
+"""Most datasets that a notebook shows."""
 
 
 class ColouredGraph:
     """Every possible dataset, which of them are neighbours, and the true answer on each: what `design` takes.
 
-    It is for questions whose datasets can be listed, millions of them if need be; a question about a table of people needs
-    none (`ask`). A node is a dataset, an edge joins two that differ in one person, and a node's colour is the true
+    Use it for questions whose datasets can be listed, even millions of them; a question about a table of people needs
+    no graph (`ask`). A node is a dataset, an edge joins two that differ in one person, and a node's colour is the true
     answer on it: blue for yes, red for no. In the paper's words, (D, ~, f).
 
-    `edges` are pairs of names, which may be any hashable values; twice the same edge is one, and directions do not count.
-    `colours` has "blue" or "red" for every name, also for a dataset without neighbours. There are other ways to make one:
+    `edges` are pairs of names, which may be any hashable values; duplicates and directions do not matter. `colours` has
+    "blue" or "red" for every name, also for a dataset without neighbours. There are other ways to make one:
     `from_networkx`, `from_arrays`, `from_csr`, `from_sparse`, `duotone.graphs.files.read_graph`, and
     `duotone.graphs.families` for votes, histograms and the like.
 
-    A dataset is on the boundary if a neighbour has the other answer. Its `level` says how far it is from there; unless one asks
-    for something else, that is all that the best private answer depends on.
+    A dataset is on the boundary if a neighbour has the other answer. Its `level` is its signed distance from there; by
+    default, the best private answer depends on nothing else.
 
     The datasets `names` are numbered in order. The neighbours of number i are `indices[indptr[i]:indptr[i + 1]]`, and
     `blue[i]` is whether it is blue.
@@ -81,7 +81,7 @@ class ColouredGraph:
 
     @classmethod
     def from_csr(cls, indptr: Any, indices: Any, blue: Any, names: Sequence[Hashable] | None = None) -> ColouredGraph:
-        """From compressed rows, kept and not copied where they are 32-bit: the neighbours of i, in order, are
+        """From compressed rows, not copied if they are 32-bit: the neighbours of i, in order, are
         `indices[indptr[i]:indptr[i + 1]]`.
 
         >>> ColouredGraph.from_csr([0, 1, 2], [1, 0], np.array([True, False])).level(1)
@@ -92,7 +92,7 @@ class ColouredGraph:
 
     @classmethod
     def from_rows(cls, rows: tuple[Array, Array], blue: Array, names: Sequence[Hashable]) -> ColouredGraph:
-        """For the library itself: from compressed rows that are known to be sound, with whether each node is blue."""
+        """For the library itself: from compressed rows that are known to be correct, and the colour of each node."""
         graph = cls.__new__(cls)
         graph._fill(rows, blue, names)
         return graph
@@ -101,7 +101,8 @@ class ColouredGraph:
     def from_networkx(cls, graph: Any) -> ColouredGraph:
         """From a networkx graph whose nodes have an attribute `colour`.
 
-        Privacy is given to `design`, the same for every pair of neighbours: a graph that carries a budget is refused.
+        Privacy is an argument of `design`, the same for every pair of neighbours: a graph that carries a budget is
+        refused.
         """
         _require_no_budget(graph)
         missing = [name for name, data in graph.nodes(data=True) if "colour" not in data]
@@ -140,7 +141,8 @@ class ColouredGraph:
         return self.page(repr(self)[1:-1])
 
     def page(self, title: str, more: str | None = None, of: Callable[[Hashable], str] | None = None) -> str:
-        """A small page for a notebook: the first datasets with their colours and levels, and what `of` says of each."""
+        """A small page for a notebook: the first datasets with their colours and levels, and further columns from
+        `of`."""
         head, rows = ["dataset", "colour", "level"], []
         for name in self.names[:SHOWN]:
             level = self.level(name)
@@ -154,9 +156,9 @@ class ColouredGraph:
         return {name: i for i, name in enumerate(self.names)}
 
     def find(self, name: Hashable) -> int | None:
-        """The number of a node in the arrays; None if there is no such node."""
+        """The number of a node in the arrays; None for an unknown node."""
         try:
-            if isinstance(self.names, range):  # numbers are their own names: no dictionary of millions
+            if isinstance(self.names, range):  # the names are the numbers: no dictionary of millions
                 return self.names.index(name) if name in self.names else None  # type: ignore[arg-type]
             return self._position.get(name)
         except TypeError:  # not hashable
@@ -172,7 +174,7 @@ class ColouredGraph:
         return i
 
     def labels(self) -> list[str]:
-        """The datasets' names as text, each a different one."""
+        """The datasets' names as distinct texts."""
         if isinstance(self.names, range):
             return [*map(str, self.names)]
         labels = [label(name) for name in self.names]
@@ -181,7 +183,8 @@ class ColouredGraph:
         return labels
 
     def edge_array(self, start: int = 0, stop: int | None = None) -> Array:
-        """Each edge once, as two columns of node numbers, the smaller first; only those whose smaller one is in a range."""
+        """Each edge once, as two columns of node numbers, the smaller first; only edges whose smaller number is in a
+        range."""
         ends = self.indptr[start : len(self) + 1 if stop is None else stop + 1]
         rows: Array = np.repeat(np.arange(start, start + len(ends) - 1), np.diff(ends))
         others = self.indices[ends[0] : ends[-1]]
@@ -193,7 +196,7 @@ class ColouredGraph:
         return ((self.names[a], self.names[b]) for a, b in self.edge_array().tolist())
 
     def neighbours(self, name: Hashable) -> tuple[Hashable, ...]:
-        """The datasets next to one."""
+        """The neighbours of a dataset."""
         i = self.position(name)
         return tuple(self.names[j] for j in self.indices[self.indptr[i] : self.indptr[i + 1]].tolist())
 
@@ -250,8 +253,8 @@ class ColouredGraph:
         return list(self.names) == list(other.names) and all(np.array_equal(a, b) for a, b in arrays)
 
     def places_in(self, other: ColouredGraph) -> Array | None:
-        """For the library itself: the place of each dataset in an equal graph, whose names, colours and neighbours are the
-        same in whatever order; None if the graphs are not equal."""
+        """For the library itself: the place of each dataset in an equal graph (the same names, colours and neighbours
+        in any order); None if the graphs differ."""
         if len(self) != len(other) or len(self.indices) != len(other.indices):
             return None
         if self.same_neighbours(other):
@@ -278,7 +281,7 @@ class ColouredGraph:
 
 
 def _coloured(blue: Any, names: Sequence[Hashable] | None) -> tuple[Array, Sequence[Hashable]]:
-    """Colours and names as given, once they are what they must be."""
+    """Checked colours and names."""
     colours = np.asarray(blue)
     if colours.dtype != bool or colours.ndim != 1:
         raise DuotoneError("blue must be a one-dimensional Boolean array: True for blue, False for red")
@@ -295,7 +298,8 @@ def label(name: Hashable) -> str:
 
 
 def _require_no_budget(graph: Any) -> None:
-    """A budget on an edge, a node or the graph would be ignored, and a mechanism be less private than it says."""
+    """Refuse a budget on an edge, a node or the graph: it would be ignored, and the mechanism less private than it
+    says."""
     places = (
         ("an edge", (data for *_, data in graph.edges(data=True))),
         ("a node", (data for _, data in graph.nodes(data=True))),

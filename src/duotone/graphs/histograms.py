@@ -23,8 +23,8 @@ CHUNK = 2**18
 def levels(question: Question, most: Sequence[int], *, neighbours: Neighbours = "add-remove") -> Array:
     """The level of every histogram with at most `most[i]` people in category i, as a k-dimensional array.
 
-    The datasets are those of the box and no others. Under add-remove one person joins or leaves; under replace one moves to
-    another category, so that histograms of one total are apart from those of another. `line.NEVER` stands for infinity.
+    The datasets are exactly those of the box. Under add-remove one person joins or leaves; under replace one moves to
+    another category, so histograms with different totals are not connected. `line.NEVER` stands for infinity.
 
     Guarantee: exact distances in the box, so neighbours' levels differ by at most 1.
 
@@ -45,10 +45,10 @@ def levels(question: Question, most: Sequence[int], *, neighbours: Neighbours = 
 
 
 def level(question: Question, counts: Sequence[int], *, last: int, neighbours: Neighbours = "add-remove") -> int:
-    """The level of one histogram, however large its counts, by asking about all that are 1, 2, … people away.
+    """The level of one histogram, however large its counts, by testing all histograms 1, 2, … people away.
 
-    The search stops at `last`, the distance from which the mechanism's error stays the same (`max(mechanism.certain)` for
-    a line's): a level beyond it is given as `last`, or −1 − `last`.
+    The search stops at `last`, the distance from which the mechanism's error is constant (`max(mechanism.certain)` for
+    a line's mechanism): a level beyond it is returned as `last`, or −1 − `last`.
 
     Guarantee: exact up to `last` and cut there, so neighbours' levels differ by at most 1.
 
@@ -74,7 +74,7 @@ def level(question: Question, counts: Sequence[int], *, last: int, neighbours: N
 
 
 def _shells(categories: int, away: int, neighbours: Neighbours) -> Iterator[Array]:
-    """The differences between histograms so many people apart, in parts."""
+    """The differences between histograms this many people apart, in parts."""
     if neighbours == "replace":
         yield _differences(categories, away, away)
     else:
@@ -83,7 +83,7 @@ def _shells(categories: int, away: int, neighbours: Neighbours) -> Iterator[Arra
 
 @lru_cache(maxsize=256)
 def _differences(categories: int, joined: int, left: int) -> Array:
-    """Every way in which `joined` people come and `left` go, no category having both: one column each."""
+    """Every way in which `joined` people join and `left` leave, no category having both: one column each."""
     if categories == 1:
         alone = [[joined - left]] if not (joined and left) else np.zeros((1, 0))
         return np.array(alone, dtype=np.int64)
@@ -98,7 +98,7 @@ def _differences(categories: int, joined: int, left: int) -> Array:
 
 
 def _asked(question: Question, shape: tuple[int, ...]) -> Array:
-    """The answers of a box, asked in pieces."""
+    """The answers of a box, computed in pieces."""
     yes = np.empty(math.prod(shape), dtype=bool)
     with progress(len(yes), "answers") as advance:
         for start in range(0, len(yes), CHUNK):
@@ -109,7 +109,8 @@ def _asked(question: Question, shape: tuple[int, ...]) -> Array:
 
 
 def _by_joining() -> Callable[[Array], Array]:
-    """What gives distances to the boundary in a box where one person joins or leaves, a taxicab's; −1 where there is none."""
+    """A function for distances to the boundary (taxicab) in a box where one person joins or leaves; −1 if there is no
+    boundary."""
     try:
         from scipy.ndimage import distance_transform_cdt
     except ImportError:
@@ -118,7 +119,7 @@ def _by_joining() -> Callable[[Array], Array]:
 
 
 def _by_moving(yes: Array) -> Array:
-    """The distance to the boundary in a box where one person moves to another category; −1 where there is none."""
+    """The distance to the boundary in a box where one person moves to another category; −1 if there is no boundary."""
     from duotone.graphs import _transform
 
     strides = [math.prod(yes.shape[axis + 1 :]) for axis in range(yes.ndim)]

@@ -22,24 +22,24 @@ from duotone.resources import everywhere
 
 @dataclass(frozen=True)
 class Check:
-    """Whether a mechanism is private, its worst pair of neighbours, and by how much that pair passes or fails."""
+    """Whether a mechanism is private, its worst pair of neighbours, and that pair's margin."""
 
     holds: bool
-    """Whether every pair of neighbours keeps the privacy definition."""
+    """Whether every pair of neighbours satisfies the privacy definition."""
     edge: tuple[Hashable, Hashable] | None
-    """The pair with the least room; None in a graph without edges."""
+    """The pair with the smallest margin; None in a graph without edges."""
     slack: Fraction | None
-    """By how much the larger probability of that pair may still grow, or below 0, by how much it is too large: of yes between
-    two blue datasets, of no otherwise."""
+    """How much the larger probability of that pair may still grow; below 0, how much it is too large. It is the
+    probability of yes between two blue datasets, of no otherwise."""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Mechanism:
     """A way to answer at random: for each dataset, how likely it is that the true answer is given.
 
-    `design` makes the best one. Make one yourself, with `from_yes`, to find out about a mechanism that you have: whether it
-    is private (`check`), how private at best (`tightest`), how often it is wrong (`error`, `loss`), and whether it is never
-    worse than another one (`dominates`). To draw answers from the best one, give its `duotone.graphs.table.graph_table` to a
+    `design` makes the best one. Use `from_yes` to examine a mechanism of your own: whether it is private (`check`), for
+    which (ε, δ) at best (`tightest`), how often it is wrong (`error`, `loss`), and whether it is never worse than
+    another one (`dominates`). To draw answers from the best one, give its `duotone.graphs.table.graph_table` to a
     `Coin`.
 
     `graph` has the datasets, and `truth` the probability of the true answer for each, in the order of `graph.names`. In the
@@ -58,7 +58,7 @@ class Mechanism:
     graph: ColouredGraph
     """The datasets, their neighbours and true answers."""
     truth: ValuesByDataset
-    """The probability of the true answer per dataset, in the order of `graph.names`; equal numbers are kept once."""
+    """The probability of the true answer per dataset, in the order of `graph.names`; equal numbers are stored once."""
 
     def __init__(self, graph: ColouredGraph, truth: Sequence[Number]) -> None:
         if len(truth) != len(graph):
@@ -106,7 +106,7 @@ class Mechanism:
         return {d: 1 - t for d, t in zip(self.graph.names, self.truth, strict=True)}
 
     def _ranked(self) -> tuple[list[Fraction], Array]:
-        """The exact Pr[yes] that occur, rising, and the place of each dataset's among them."""
+        """The exact values of Pr[yes] in rising order, and each dataset's place among them."""
         places, blue = self.truth.places, self.graph.blue
         truths = [Fraction(value) for value in self.truth.values]
         yes = {True: truths, False: [1 - truth for truth in truths]}
@@ -121,16 +121,16 @@ class Mechanism:
         return rising, ranked
 
     def check(self, privacy: PrivacyDefinition) -> Check:
-        """Whether the mechanism keeps a privacy definition: Definition 1, over every pair of neighbours.
+        """Whether the mechanism satisfies a privacy definition: Definition 1, over every pair of neighbours.
 
-        Guarantee: decided in exact arithmetic, floats taken as the rationals they are, with e^ε rounded down; so
-        `holds` is never claimed wrongly. (For a definition of one's own it is as right as that definition's step.)
+        Guarantee: decided in exact arithmetic, with floats as the rationals they are and e^ε rounded down; so `holds`
+        is never claimed wrongly. (For a definition of one's own it is as right as that definition's step.)
         """
         exact = exactly(privacy)
         yes, rank = self._ranked()
         above, below = _extremes(self.graph, rank, len(yes), self.graph.blue)
         slacks: dict[tuple[int, bool], Fraction] = {}
-        for c, x in enumerate(yes):  # the lower of two yes, or of two no, says how large the other may be
+        for c, x in enumerate(yes):  # the lower of two yes, or of two no, limits the other
             if above[c] >= c:
                 slacks[c, True] = Fraction(exact.step(x)) - yes[above[c]]
             if below[c] <= c:
@@ -160,7 +160,8 @@ class Mechanism:
         return ApproxDP.tightest(pairs, epsilon=epsilon, exp_epsilon=exp_epsilon, delta=delta)
 
     def dominates(self, other: Mechanism) -> bool:
-        """Whether it is at least as truthful as another one on every dataset (Definition 2): of two, neither may be.
+        """Whether it is at least as truthful as another mechanism on every dataset (Definition 2). Of two mechanisms,
+        neither may dominate.
 
         The graphs must be equal.
         """
@@ -172,9 +173,9 @@ class Mechanism:
         return all(self.truth.values[k // few] >= other.truth.values[k % few] for k in together.tolist())
 
     def loss(self, prior: Mapping[Hashable, Given] | None = None) -> Number:
-        """The chance of a wrong answer when the dataset itself is random: Remark 1's expected Hamming loss.
+        """The probability of a wrong answer when the dataset itself is random: Remark 1's expected Hamming loss.
 
-        `prior` has a probability for each dataset that may occur, 1 in all; without it, all are equally likely.
+        `prior` has a probability for each dataset that may occur, 1 in all; by default all are equally likely.
         """
         if prior is None:
             counts = zip(self.truth.values, self.truth.counts(), strict=True)
@@ -186,16 +187,16 @@ class Mechanism:
         return sum((w * (1 - self.truth[self.graph.position(d)]) for d, w in weights.items()), Fraction(0))
 
     def utility(self, function: Callable[[Mapping[Hashable, Number]], Number]) -> Number:
-        """Any measure of how good it is, as a function of the probability of the truth by dataset (Definition 2).
+        """A measure of how good it is: any function of the probability of the truth by dataset (Definition 2).
 
-        A reasonable one never falls when one of them rises, so a dominating mechanism has the larger utility.
+        A reasonable one never falls when a probability rises, so a dominating mechanism has the larger utility.
         """
         return function(dict(zip(self.graph.names, self.truth, strict=True)))
 
     def pullback(self, morphism: Morphism) -> Mechanism:
-        """This mechanism on the datasets of another graph, each answered as its image is: M ∘ g of Theorem 1.
+        """This mechanism on another graph, where each dataset is answered like its image: M ∘ g of Theorem 1.
 
-        Guarantee: whatever definition the mechanism satisfies, the result does too, to the last bit.
+        Guarantee: the result satisfies every definition that the mechanism satisfies, to the last bit.
         """
         if not morphism.target.same_neighbours(self.graph):
             raise DuotoneError("the morphism must end at the mechanism's graph")
@@ -211,10 +212,11 @@ class Mechanism:
 
 
 def _extremes(graph: ColouredGraph, rank: Array, ranks: int, blue: Array) -> tuple[Array, Array]:
-    """Per rank: the largest rank next to it where both datasets are in `blue`, and the least one next to it elsewhere.
+    """Per rank: the largest adjacent rank where both datasets are in `blue`, and the least adjacent one elsewhere.
 
-    −1 and `ranks` where there is none. Only the rank of a dataset's Pr[yes] matters, and for one rank only its most distant
-    neighbours can break privacy: two numbers per rank decide about millions of pairs, in one pass over the edges.
+    −1 and `ranks` where there is none. Only the rank of a dataset's Pr[yes] matters, and for one rank only its most
+    distant neighbours can break privacy: two numbers per rank decide about millions of pairs, in one pass over the
+    edges.
     """
     if small(len(graph), len(graph.indices)):
         rows, both = _pairs(graph, blue)
@@ -234,7 +236,8 @@ def _extremes(graph: ColouredGraph, rank: Array, ranks: int, blue: Array) -> tup
 
 
 def _first_pair(graph: ColouredGraph, rank: Array, above: Array, below: Array) -> tuple[int, int]:
-    """The first edge whose ranks are `above` or `below` each other, as `_extremes` gave them; −2 where none is wanted."""
+    """The first edge whose ranks are `above` or `below` each other, as returned by `_extremes`; −2 if none is
+    wanted."""
     if small(len(graph), len(graph.indices)):
         rows, both = _pairs(graph, graph.blue)
         here, there = rank[rows], rank[graph.indices]

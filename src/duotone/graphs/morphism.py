@@ -1,4 +1,4 @@
-"""Morphisms: maps between families of datasets along which mechanisms are imported."""
+"""Morphisms: maps between families of datasets along which mechanisms are carried over."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ T = TypeVar("T")
 class Morphism:
     """A map from one graph of datasets to another under which neighbours stay neighbours, or become the same dataset.
 
-    It brings a mechanism along: what is private on the second graph is private on the first, when every dataset is answered
-    as its image is (`Mechanism.pullback`). So a large family of datasets can use the mechanism of a small one; three votes,
-    below, that of their count.
+    It carries mechanisms over: a private mechanism on the second graph is private on the first if every dataset is
+    answered like its image (`Mechanism.pullback`). So a large family of datasets can use the mechanism of a small one;
+    below, three votes use that of their count.
 
     `source` and `target` are the two graphs, and `map` gives the image of every dataset of `source`, as a mapping or a
-    function. In the paper's words, g of Definition 3. A map that tears neighbours apart raises `NotAMorphism`.
+    function. In the paper's words, g of Definition 3. A map that separates neighbours raises `NotAMorphism`.
 
     Guarantee: constructing one checks every dataset and edge, so a `Morphism` that exists carries private
     mechanisms to private mechanisms (Theorem 1).
@@ -73,7 +73,7 @@ class Morphism:
         return Morphism(self.source, following.target, {d: following.map[self.map[d]] for d in self.source.names})
 
     def pullback(self, values: Mapping[Hashable, T]) -> dict[Hashable, T]:
-        """values ∘ g: what each dataset's image has. For a mechanism's probabilities this is Theorem 1."""
+        """values ∘ g: each dataset gets the value of its image. For a mechanism's probabilities this is Theorem 1."""
         return {d: values[self.map[d]] for d in self.source.names}
 
 
@@ -94,7 +94,7 @@ def boundary_morphism(graph: ColouredGraph) -> Morphism:
     blue, red = line_of(graph)
     if not (blue and red) or np.isin(graph.levels, (NEVER, -1 - NEVER)).any():
         raise DuotoneError(
-            "a component of one colour has no boundary, so no boundary morphism: leave it out (every answer is true there)"
+            "a component of one colour has no boundary, so no boundary morphism: remove it (every answer is true there)"
         )
     levels = graph.levels.tolist()
     return Morphism(graph, line(blue, red).graph(), {d: blue - level for d, level in zip(graph.names, levels, strict=True)})

@@ -1,4 +1,4 @@
-"""Optimal mechanisms: the most truth everywhere, given the boundary."""
+"""Optimal mechanisms: the most truth everywhere, given the values at the boundary."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from duotone.privacy.definition import Array, PrivacyDefinition, exactly, iterat
 from duotone.privacy.numbers import Given, Number, complement, probability
 
 Boundary = Literal["balanced"] | Given | Mapping[Any, Given] | ValuesByDataset | Array
-"""What is fixed on the blue boundary: `"balanced"`, one probability of the truth, or one per boundary dataset, by name or as
-a column or array for every dataset in order (where only the blue boundary's are read)."""
+"""The values on the blue boundary: `"balanced"`, one probability of the truth, or one per boundary dataset, by name or
+as a column or array for every dataset in order (of which only the blue boundary's are read)."""
 
 ROUNDING = 1e-9
-"""What a privacy definition known in floats only may be off by, when two values are compared."""
+"""Tolerance for comparing two values of a privacy definition that is known in floats only."""
 
 
 def values_from(text: str, graph: ColouredGraph) -> dict[Hashable, str]:
-    """Values for datasets as they are written: NAME=VALUE, with commas between; a name with a comma in it stands in double
+    """Values for datasets as written: NAME=VALUE, separated by commas; a name that contains a comma stands in double
     quotes.
 
     >>> from duotone.graphs import families
@@ -52,14 +52,15 @@ def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary 
     """The best private mechanism on a graph: on no dataset is another private one with the same boundary more often right.
 
     Use it where the datasets can be listed; a question about a table of people is `ask`'s. `graph` has the datasets and the
-    true answers, `privacy` is what must be kept (such as `ApproxDP(1, "1e-6")`), and `boundary` is what is still to be chosen:
-    how often the true answer is given on the blue boundary, the datasets that say yes and have a neighbour that says no.
+    true answers, `privacy` is what must be kept (such as `ApproxDP(1, "1e-6")`), and `boundary` is the remaining
+    choice: how often the true answer is given on the blue boundary, that is, on the datasets with answer yes and a
+    neighbour with answer no.
 
-    - "balanced", if nothing is said: as often as on the other side, so that neither mistake is preferred;
-    - a probability for all of them, such as "0.9": yes more often right there, no as often as is then possible;
+    - "balanced", the default: as often as on the other side, so that neither mistake is preferred;
+    - a probability for all of them, such as "0.9": yes is right that often there, and no as often as is then possible;
     - a probability for each of them, by name (or as an array in the order of the datasets).
 
-    To fix the side that says no instead, swap the colours: `design(graph.dual(), privacy, boundary).dual()`. In the paper's
+    To fix the no side instead, swap the colours: `design(graph.dual(), privacy, boundary).dual()`. In the paper's
     words: Theorems 2, 3 and 5, the unique mechanism that dominates every private one with these boundary values.
 
     Guarantee: the result passes `check(privacy)`, in floats too; unequal values that no private mechanism has
@@ -84,12 +85,13 @@ def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary 
 def improvable(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary) -> dict[Hashable, Number]:
     """The blue boundary datasets that could tell the truth more often at no cost, and how often at most.
 
-    Each comes with the largest value that it can have, the other boundary values as they are, in a private mechanism that
-    is no less truthful than `design`'s at any other dataset. All of them can be raised together.
+    Each comes with its largest value, with the other boundary values unchanged, in a private mechanism that is no less
+    truthful than `design`'s at any other dataset. All of them can be raised together.
 
-    Proof. Privacy is B_d ≤ φ(B_e) for neighbours, which by the symmetry of φ needs to hold in one direction only. Raising
-    d lowers no blue dataset, so it is free exactly up to φ(B_r) of each red neighbour r as it is (through r, of every red one
-    beyond) and up to φ^dist(B_b) of every other boundary dataset b. Raising another one only raises these limits.
+    Proof. Privacy is B_d ≤ φ(B_e) for neighbours, which by the symmetry of φ needs to hold in one direction only.
+    Raising d lowers no blue dataset, so it is free exactly up to φ(B_r) of each red neighbour r at its present value
+    (through r, of every red one beyond) and up to φ^dist(B_b) of every other boundary dataset b. Raising another one
+    only raises these limits.
 
     >>> from duotone import ApproxDP
     >>> g = ColouredGraph([("a", "r"), ("r", "b")], {"a": "blue", "r": "red", "b": "blue"})
@@ -120,8 +122,8 @@ def _alike(graph: ColouredGraph, boundary: Given) -> tuple[Array, ValuesByDatase
 
 
 def _from_others(graph: ColouredGraph, privacy: PrivacyDefinition, fixed: Mapping[int, Number]) -> dict[int, Number]:
-    """min over the other fixed datasets b of φ^dist(value of b), at each fixed dataset: two searches in one, each dataset
-    being reached from the two best starts."""
+    """min over the other fixed datasets b of φ^dist(value of b), at each fixed dataset: two searches in one, each
+    dataset being reached from its two best starts."""
     queue = [(x, i, i) for i, x in fixed.items()]
     heapq.heapify(queue)
     reached: dict[int, list[int]] = {}
@@ -142,7 +144,7 @@ def _from_others(graph: ColouredGraph, privacy: PrivacyDefinition, fixed: Mappin
 
 
 def _with_values(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: ValuesByDataset) -> Mechanism:
-    """In floats where these suffice. Where rounding alone makes values clash or a pair fail, in exact arithmetic."""
+    """In floats if they suffice. If rounding alone makes values clash or a pair fail, in exact arithmetic."""
     propagated = _propagated if small(len(graph), len(graph.indices)) else _propagated_fast
     try:
         mechanism = propagated(graph, privacy, nodes, values)
@@ -175,7 +177,7 @@ def _fixed(graph: ColouredGraph, boundary: Mapping[Any, Given] | ValuesByDataset
 
 
 def boundary_values(graph: ColouredGraph, boundary: Mapping[Any, Given]) -> dict[int, Number]:
-    """The values asked for, by node number: one for each blue boundary dataset and for nothing else."""
+    """The requested values, by node number: one for each blue boundary dataset, and no others."""
     fixed = {graph.position(d): probability(m, f"the probability at {d}") for d, m in boundary.items()}
     wanted = np.flatnonzero(graph.blue & graph.on_boundary).tolist()
     for i in wanted:
@@ -197,25 +199,25 @@ def _read_at_levels(mechanism: LineMechanism, graph: ColouredGraph) -> ValuesByD
 
 
 def _side(privacy: PrivacyDefinition, start: Number, longest: int) -> tuple[Number, ...]:
-    """A side of the line; under (ε, δ) it is kept for the next graph."""
+    """A side of the line; under (ε, δ) it is cached for the next graph."""
     if isinstance(privacy, ApproxDP):
         return _kept(privacy, start, longest)
     return tuple(recurrence(privacy, start, longest))
 
 
-@lru_cache(maxsize=64, typed=True)  # a float and a fraction of one value are not the same start
+@lru_cache(maxsize=64, typed=True)  # a float and a fraction of equal value are different starts
 def _kept(privacy: ApproxDP, start: Number, longest: int) -> tuple[Number, ...]:
     return tuple(recurrence(privacy, start, longest))
 
 
 def _represented(privacy: PrivacyDefinition, values: ValuesByDataset) -> ValuesByDataset:
-    """In the definition's numbers: all exact, or all floats."""
+    """Values in the definition's numbers: all exact, or all floats."""
     numbers = tuple(represent(privacy, m) for m in values.values)
     return ValuesByDataset(tuple(map(float, numbers)) if any(isinstance(m, float) for m in numbers) else numbers, values.places)
 
 
 def _propagated_fast(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: ValuesByDataset) -> Mechanism:
-    """The fast path of large graphs: sweeps where all of it is near the boundary, else a wave per value."""
+    """The fast path for large graphs: sweeps if every dataset is near the boundary, else a wave per value."""
     fixed = _represented(privacy, values)
     if len(nodes) and (truth := swept(graph, privacy, nodes, fixed)) is not None:
         return Mechanism(graph, truth)
@@ -231,7 +233,7 @@ def _propagated_fast(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Ar
 
 
 def _propagated(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, values: ValuesByDataset) -> Mechanism:
-    """The plain path of small graphs, dataset by dataset."""
+    """The plain path for small graphs, dataset by dataset."""
     fixed = dict(zip(nodes.tolist(), _represented(privacy, values), strict=True))
     truth = [represent(privacy, Fraction(1))] * len(graph)
     for inside, starts in ((~graph.blue, {i: complement(m) for i, m in fixed.items()}), (graph.blue, fixed)):
@@ -250,9 +252,9 @@ def nearest_first(
 ) -> tuple[dict[int, Number], dict[int, int]]:
     """Theorem 2. min over the starts b of φ^dist(d, b)(value of b), through the datasets `inside`, in Dijkstra's order.
 
-    φ(x) ≥ x, so the smallest value yet unsettled is final. The start values are feasible exactly when no path
-    lowers one of them: then `Infeasible` is raised where their blue values are given as `fixed`, and otherwise the
-    start is lowered. Gives the values, and where each came from.
+    φ(x) ≥ x, so the smallest unsettled value is final. The start values are feasible exactly when no path lowers one of
+    them. If a path does, `Infeasible` is raised if their blue values are given as `fixed`; otherwise the start is
+    lowered. Returns the values, and the predecessor of each.
     """
     value: dict[int, Number] = dict(starts)
     came_from: dict[int, int] = {}
@@ -277,7 +279,7 @@ def nearest_first(
 
 
 def path_back(node: int, came_from: Mapping[int, int]) -> list[int]:
-    """The nodes from one to the start that its value came from."""
+    """The nodes from one back to the start of its value."""
     path = [node]
     while path[-1] in came_from:
         path.append(came_from[path[-1]])
@@ -285,7 +287,7 @@ def path_back(node: int, came_from: Mapping[int, int]) -> list[int]:
 
 
 def _infeasible(graph: ColouredGraph, privacy: PrivacyDefinition, path: list[int], fixed: Mapping[int, Number]) -> Infeasible:
-    """The path from one fixed dataset to another that it leaves no room for, from the lower to the higher value."""
+    """`Infeasible`, with the path between two clashing fixed datasets, from the lower to the higher value."""
     if fixed[path[0]] > fixed[path[-1]]:
         path.reverse()
     allowed, _ = iterate(privacy, fixed[path[0]], len(path) - 1)

@@ -1,4 +1,4 @@
-"""Tables of graphs: the optimal mechanism of every dataset as whole numbers over 2^bits, ready to be released and proved."""
+"""Tables of graphs: the optimal mechanism of every dataset as integers over 2^bits, ready to be released and proved."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from duotone.privacy.rounded import Rounded
 
 
 def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "balanced") -> Table:
-    """The integers from which answers by dataset are released, with a witness for each that no more truth is possible.
+    """The integers from which answers by dataset are drawn, each with a witness that no more truth is possible.
 
     >>> from duotone import ApproxDP
     >>> from duotone.graphs import families
@@ -30,7 +30,7 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
     0.9
     """
     require_approx_dp(privacy)
-    design(graph, privacy, boundary)  # raises what is bad or infeasible
+    design(graph, privacy, boundary)  # raises if the boundary is invalid or infeasible
     if isinstance(boundary, ValuesByDataset | np.ndarray):
         rim = np.flatnonzero(graph.blue & graph.on_boundary).tolist()
         boundary = {graph.names[i]: boundary[i] for i in rim}
@@ -75,10 +75,11 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
 
 
 def _capped(graph: ColouredGraph, floor: Rounded, values: Mapping[int, Number]) -> tuple[Mechanism, dict[int, tuple[int, ...]]]:
-    """The optimum on the grid, and for each boundary value that had to be lowered to be feasible there, the path that did it.
+    """The optimum on the grid, and for each boundary value that had to be lowered to be feasible there, the path that
+    did it.
 
-    Rounding can make values clash that just fit. Lowering them along every path, of either colour, resolves that; by the
-    symmetry of φ, which survives rounding, the red side then fits as well.
+    Rounding can make values clash that just fit. Lowering them along every path, of either colour, resolves that; by
+    the symmetry of φ, which survives rounding, the red side then fits as well.
     """
     fitting: dict[int, Number] = {i: floor.represent(m) for i, m in values.items()}
     try:
@@ -90,15 +91,15 @@ def _capped(graph: ColouredGraph, floor: Rounded, values: Mapping[int, Number]) 
 
 
 def _entries(truth: ValuesByDataset, bits: int) -> tuple[tuple[int, ...], Array]:
-    """The different entries, and each dataset's place among them."""
+    """The distinct entries, and each dataset's place among them."""
     each = [int(Fraction(t) * 2**bits) for t in truth.values]
     place = {t: k for k, t in enumerate(dict.fromkeys(each))}
     return tuple(place), np.array([place[t] for t in each], dtype=np.min_scalar_type(len(place)))[truth.places]
 
 
 def _allowed(floor: Rounded, entries: tuple[int, ...]) -> tuple[Array, Array]:
-    """By entry of a dataset, the place of what it allows a neighbour at most, of the same colour and of the other; −1 where no
-    dataset has that, or where that is certain and nothing holds it down."""
+    """By entry of a dataset: the place of the most that it allows a neighbour of the same colour, and of the other; −1
+    if no dataset has that value, or if it is 1 and nothing limits it."""
     step, one = floor.on_integers(), 1 << floor.bits
     place = {t: k for k, t in enumerate(entries) if t < one}
     alike, across = ([place.get(int(step(t)), -1) for t in truths] for truths in (entries, [one - t for t in entries]))
@@ -106,10 +107,11 @@ def _allowed(floor: Rounded, entries: tuple[int, ...]) -> tuple[Array, Array]:
 
 
 def _waves(graph: ColouredGraph, places: Array, alike: Array, across: Array, fixed: Array) -> Iterator[tuple[Array, Array]]:
-    """The datasets that a neighbour holds down, and which one does, by distance from the fixed ones along tight steps.
+    """The datasets that a neighbour limits, each with that neighbour, by distance from the fixed ones along tight
+    steps.
 
-    Breadth first, each held down by the first in the queue that does: no chain can be circular, and a witness comes before
-    those that it holds down. Across the boundary only a fixed dataset holds down: the other one follows from it.
+    Breadth first; the first in the queue is the witness, so no chain is circular, and a witness comes before those that
+    it limits. Across the boundary only a fixed dataset is a witness: the other direction follows.
     """
     known, wave = fixed.copy(), np.flatnonzero(fixed)
     while wave.size:
@@ -135,7 +137,7 @@ def _bounds_above(
     waves: Sequence[tuple[Array, Array]],
     values: Mapping[int, Number] | None,
 ) -> Array:
-    """For each dataset a bound from above on the real optimum, along its chain of witnesses, rounded up at every step."""
+    """For each dataset an upper bound on the real optimum, along its chain of witnesses, rounded up at every step."""
     step, one = cache(ceiling.on_integers()), 1 << ceiling.bits
     above, across = np.full((2, len(graph)), one, dtype=object)
     if values is None:

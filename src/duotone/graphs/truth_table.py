@@ -24,24 +24,25 @@ if TYPE_CHECKING:
 
 MOST_VOTERS = 32
 LOOK = 64
-"""To look at a dataset by itself takes about so many times as long as it takes among all."""
+"""Computing one dataset alone takes about this many times as long as among all."""
 PADDED = 17
-"""A function of fewer voters is one of so many, where the others do not count: levels stay the same."""
+"""A function of fewer voters is extended to this many, where the further voters do not count: levels stay the same."""
 CHUNK = 2**18
-"""The datasets that a Python function is asked about at a time."""
+"""Datasets per call of a Python function."""
 FEWEST = 2**20
-"""The datasets that are worth a thread."""
+"""Datasets that are worth a thread."""
 TRIP, WIDTH = 7, 9
-"""The axes that one trip through memory takes, and the bits of a row of its tiles."""
+"""Axes per pass through memory, and the bits of a row of its tiles."""
 
 
 @dataclass(frozen=True, eq=False)
 class TruthTable:
-    """Any yes/no question about up to 32 yes/no votes, as a table of all its answers; for the level of every one of them.
+    """Any yes/no question about up to 32 yes/no votes, as a table of all its answers, from which it computes every
+    level.
 
     Use it where a question has no simpler form. Make it with `from_function`, `from_weights`, `from_array` or `read`;
-    `levels` then says of each of the 2^n possible datasets how many votes its answer is from flipping, which is what a `Coin`
-    needs. Neighbours differ in one vote: in the paper's words, (D, ~, f) for D = {0, 1}^n.
+    `levels` then tells, for each of the 2^n possible datasets, how many votes its answer is from flipping, which a
+    `Coin` needs. Neighbours differ in one vote: in the paper's words, (D, ~, f) for D = {0, 1}^n.
 
     A dataset is a number x below 2^n whose bit i is the vote of voter i. Five voters and their majority:
 
@@ -54,13 +55,13 @@ class TruthTable:
     voters: int
     """n, the number of voters."""
     words: Array
-    """The answers as packed bits: that of dataset x is bit x mod 64 of word x div 64. Of fewer than 17 voters it
-    is that of 17, where the others do not count."""
+    """The answers as packed bits: dataset x is bit x mod 64 of word x div 64. Fewer than 17 voters are extended to 17,
+    where the further ones do not count."""
 
     @classmethod
     def from_function(cls, voters: int, function: Callable[[Any], Any]) -> TruthTable:
-        """From a function that gives the answers of an array of datasets; it is asked in pieces. One compiled by numba is
-        asked about a single dataset at a time."""
+        """From a function that gives the answers of an array of datasets; it is called with pieces. A function compiled
+        by numba is called with one dataset at a time."""
         words = _empty(voters)
         with progress(len(words), f"answers of {voters} voters") as advance:
             if hasattr(function, "py_func"):
@@ -98,7 +99,7 @@ class TruthTable:
 
     @classmethod
     def from_array(cls, answers: Any) -> TruthTable:
-        """From 2^n Booleans, or from bytes of eight answers each, dataset x being bit x mod 8 of byte x div 8."""
+        """From 2^n Booleans, or from bytes of eight answers each: dataset x is bit x mod 8 of byte x div 8."""
         array = np.asarray(answers)
         if array.dtype not in (bool, np.uint8) or array.ndim != 1:
             raise DuotoneError("a truth table is an array of Booleans, or of bytes (uint8) of eight answers each")
@@ -113,7 +114,7 @@ class TruthTable:
 
     @classmethod
     def read(cls, path: str | Path) -> TruthTable:
-        """From a file: `.npy` with Booleans or packed bytes, or else nothing but packed bytes."""
+        """From a file: `.npy` with Booleans or packed bytes; any other file holds packed bytes only."""
         try:
             if Path(path).suffix == ".npy":
                 return cls.from_array(np.load(path, mmap_mode="r", allow_pickle=False))
@@ -126,7 +127,7 @@ class TruthTable:
             raise DuotoneError(f"{path} is not a NumPy file of numbers, or it is empty") from None
 
     def yes(self, datasets: Any) -> Array:
-        """The answers at some datasets."""
+        """The answers of some datasets."""
         x = datasets_of(datasets, self.voters)
         bits: Array = self.words[x // 64] >> (x % 64).astype(np.uint64)
         return np.asarray(bits & np.uint64(1), dtype=bool)
@@ -138,9 +139,10 @@ class TruthTable:
     def levels(self, *, device: str = "cpu", last: int | None = None) -> Array | CudaLevels:
         """How far every dataset's answer is from flipping, a byte each: 0, 1, 2, … for a yes, −1, −2, −3, … for a no.
 
-        That is dist(d, ∂B) for a yes and −1 − dist(d, ∂R) for a no. Where no number of changes flips the answer, it is 127 or
-        −128. Beside the result it needs no memory to speak of. On a GPU (`device="cuda"`) they stay there: `cuda.CudaLevels`
-        has their histogram and copies them, and of levels beyond `last`, if it is given, only that is known.
+        That is dist(d, ∂B) for a yes and −1 − dist(d, ∂R) for a no. If no number of changes flips the answer, it is 127
+        or −128. It needs almost no memory beside the result. On a GPU (`device="cuda"`) levels stay there:
+        `cuda.CudaLevels` has their histogram and copies them; levels beyond `last`, if it is given, are only known to
+        be beyond.
 
         Guarantee: exact, so neighbours' levels differ by at most 1.
         """
@@ -162,7 +164,8 @@ class TruthTable:
         with progress(2**voters * (len(trips) + 1), f"levels of {self.voters} voters") as advance:
 
             def each(work: Any, bits: int, *arguments: Any) -> list[Any]:
-                """Pieces of 2^bits datasets each, but not so small that sharing them out costs more than they do."""
+                """Run work on pieces of 2^bits datasets each, but not so small that distributing them costs more than
+                they do."""
                 least = max(1, FEWEST >> bits)
                 pieces = 2 ** (voters - bits)
                 return everywhere(work, pieces, *arguments, least=least, advance=lambda done: advance(done << bits))
@@ -178,7 +181,8 @@ class TruthTable:
     def levels_of(self, datasets: Any) -> Array:
         """The levels of some datasets; `line.NEVER` stands for infinity.
 
-        Of few datasets the neighbourhood of each is searched, nearest first, as long as that is less work than all levels.
+        For few datasets, the neighbourhood of each is searched, nearest first, as long as that is less work than all
+        levels.
         """
         x = datasets_of(datasets, self.voters)
         away = self._nearest_other(x.ravel())
@@ -188,8 +192,8 @@ class TruthTable:
         return np.where(some == 127, NEVER, np.where(some == -128, -1 - NEVER, some))
 
     def _nearest_other(self, x: Array) -> Array | None:
-        """How many voters must change for the answer to flip, at each of these datasets; None where a search would take longer
-        than all levels do."""
+        """How many voters must change for the answer to flip, at each of these datasets; None if a search would take
+        longer than all levels do."""
         away, own, shell, looks = np.zeros(len(x), dtype=np.int64), self.yes(x), np.zeros(1, dtype=np.int64), 0
         for changes in range(1, self.voters + 1):
             pending = np.flatnonzero(away == 0)
@@ -223,7 +227,7 @@ def _empty(voters: int) -> Array:
 
 
 def _repeated(words: Array, voters: int) -> Array:
-    """The answers of few voters, repeated for those who do not count."""
+    """The answers of few voters, repeated for further voters who do not count."""
     if voters < 6:
         answers = np.unpackbits(words[:1].view(np.uint8), bitorder="little")[: 2**voters]
         words[0] = np.packbits(np.tile(answers, 64 >> voters), bitorder="little").view(np.uint64)[0]
@@ -234,7 +238,7 @@ def _repeated(words: Array, voters: int) -> Array:
 
 
 def _trips(low: int, voters: int) -> list[tuple[int, int]]:
-    """The axes from `low` on, split evenly into trips through memory: where each starts and how many it takes."""
+    """The axes from `low` on, split evenly into passes through memory: where each starts and how many it takes."""
     count = -(-(voters - low) // TRIP)
     ends = [low + (voters - low) * k // count for k in range(count + 1)]
     return [(a, b - a) for a, b in pairwise(ends)]

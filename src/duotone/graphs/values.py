@@ -1,10 +1,12 @@
-"""Numbers by dataset that take few values, and unequal boundary values carried through a large graph, in waves or in sweeps.
+"""Arrays of few distinct values by dataset, and the propagation of unequal boundary values through a large graph, in
+waves or in sweeps.
 
-Waves go nearest first. φ is increasing and φ(x) ≥ x: taken by rising values, the first wave to reach a dataset therefore brings
-its final value, and datasets of equal value are one wave, however many they are. The work is that of a breadth-first search.
+Waves go nearest first. φ is increasing and φ(x) ≥ x, so with values in rising order the first wave to reach a dataset
+brings its final value, and datasets of equal value are one wave, however many they are. The work is that of a
+breadth-first search.
 
-Sweeps, on every core, are for a graph that is all near its boundary. Labels only ever fall, to a fixed point that is the
-minimum of Theorem 2 whatever the order: no queue, and no lock.
+Sweeps, on every core, are for a graph that is all near its boundary. Labels only fall, to a fixed point that is the
+minimum of Theorem 2 in any order: no queue, and no lock.
 """
 
 from __future__ import annotations
@@ -25,14 +27,14 @@ from duotone.privacy.numbers import Number, complement
 from duotone.resources import everywhere
 
 MOST_VALUES, LONGEST = 64, 128
-"""The fixed values, and the numbers that φ may lead to from each, for sweeps to be worth it."""
+"""Most fixed values, and most values that φ leads to from each, for which sweeps are used."""
 DEEPEST, MOST_SWEEPS = 24, 64
-"""Sweeps are worth it where no dataset is far from the boundary; a value from far away may still take a few more."""
+"""Sweeps are used if no dataset is far from the boundary; a value from far away may still take a few more."""
 
 
 @dataclass(frozen=True, eq=False)
 class ValuesByDataset(Sequence[Number]):
-    """`values[places[i]]` for dataset i: what a mechanism of millions of datasets keeps instead of as many numbers.
+    """`values[places[i]]` for dataset i: how a mechanism of millions of datasets is stored.
 
     >>> from fractions import Fraction
     >>> column = ValuesByDataset.of([Fraction(7, 10), Fraction(9, 10), Fraction(7, 10)])
@@ -45,7 +47,7 @@ class ValuesByDataset(Sequence[Number]):
 
     @classmethod
     def of(cls, numbers: Iterable[Number]) -> ValuesByDataset:
-        """Numbers as given, equal ones kept once; a float and a fraction of the same value stay two."""
+        """Group equal numbers; a float and a fraction of equal value stay two."""
         if isinstance(numbers, ValuesByDataset):
             return numbers
         known: dict[tuple[type, Number], int] = {}
@@ -53,7 +55,7 @@ class ValuesByDataset(Sequence[Number]):
         return cls(tuple(x for _, x in known), np.array(places, dtype=np.min_scalar_type(len(known))))
 
     def array(self) -> Array:
-        """As float64, each the nearest to its number: for reading."""
+        """As float64, each the nearest to its number: for display."""
         return np.array([float(x) for x in self.values])[self.places]
 
     def counts(self) -> list[int]:
@@ -81,7 +83,7 @@ class ValuesByDataset(Sequence[Number]):
 
 @dataclass(frozen=True)
 class Clash(Exception):
-    """Neighbours leading from one fixed dataset to another that it leaves no room for."""
+    """A path of neighbours between two fixed datasets on which one value is too large."""
 
     path: tuple[int, ...]
 
@@ -91,7 +93,7 @@ def carried(
 ) -> ValuesByDataset:
     """Theorem 2. min over the fixed `nodes` b of φ^dist(d, b)(start of b), through the datasets of one colour.
 
-    The column's first value, 1, is where no wave comes. A start that some path would lower raises `Clash`.
+    The first value of the column, 1, stands where no wave arrives. A start that some path would lower raises `Clash`.
     """
     try:
         return _in_waves(graph, privacy, nodes, starts, blue, np.empty(0, dtype=np.int32))
@@ -113,7 +115,7 @@ class _Lowered(Exception):
 
 
 class _Fronts:
-    """The nodes that are still to reach out, by value."""
+    """The nodes whose neighbours are still to be reached, by value."""
 
     def __init__(self) -> None:
         self._by_value: dict[Number, list[Array]] = {}
@@ -142,7 +144,7 @@ def _in_waves(
     if not len(nodes):
         return ValuesByDataset((certain,), np.zeros(len(graph), dtype=np.uint8))
     rising = sorted(set(starts.values))
-    label_of: dict[Number, int] = {value: i for i, value in enumerate(rising, 1)}  # label 0 is: not reached yet
+    label_of: dict[Number, int] = {value: i for i, value in enumerate(rising, 1)}  # label 0: not reached yet
     start_labels = np.array([label_of[value] for value in starts.values])[starts.places]
     fixed = np.zeros(len(graph), dtype=np.min_scalar_type(len(rising)))
     fixed[nodes] = start_labels
@@ -169,7 +171,7 @@ def _in_waves(
 
 
 def _first_fronts(rising: list[Number], nodes: Array, labels: Array) -> _Fronts:
-    """The fixed nodes, those of one value together; `labels` are the places of their values among the rising ones, from 1."""
+    """The fixed nodes, grouped by value; `labels` are the places of their values among the rising ones, from 1."""
     by_value = nodes[np.argsort(labels, kind="stable")]
     ends = np.cumsum(np.bincount(labels, minlength=len(rising) + 1)).tolist()
     fronts = _Fronts()
@@ -179,7 +181,7 @@ def _first_fronts(rising: list[Number], nodes: Array, labels: Array) -> _Fronts:
 
 
 def swept(graph: ColouredGraph, privacy: PrivacyDefinition, nodes: Array, fixed: ValuesByDataset) -> ValuesByDataset | None:
-    """Theorem 2 for both colours at once; None where waves have to do it: a deep graph, many values or a clash."""
+    """Theorem 2 for both colours at once; None if waves have to do it: a deep graph, many values or a clash."""
     if len(fixed.values) > MOST_VALUES or deepest(graph.distances) > DEEPEST:
         return None
     blues, reds = _reachable(privacy, fixed.values), _reachable(privacy, [complement(m) for m in fixed.values])
@@ -213,14 +215,14 @@ def _step_tables(
 def _first_labels(
     graph: ColouredGraph, nodes: Array, fixed: ValuesByDataset, reds: list[Number], blues: list[Number], kind: Any
 ) -> Array:
-    """The rank of each dataset's value among those of its colour: that of the fixed ones, and of 1 elsewhere."""
+    """The rank of each dataset's value among those of its colour: a fixed dataset's own, and that of 1 elsewhere."""
     label = np.array([len(reds) - 1, len(blues) - 1], dtype=kind)[graph.blue.view(np.uint8)]
     label[nodes] = np.array([blues.index(m) for m in fixed.values], dtype=kind)[fixed.places]
     return label
 
 
 def _settled(graph: ColouredGraph, label: Array, step: Array, across: Array) -> bool:
-    """Sweep until no label falls any more; False where fixed values clash or it takes too many sweeps."""
+    """Sweep until no label falls any more; False if fixed values clash or it takes too many sweeps."""
     from duotone.graphs import _search
 
     longest = step.shape[1]
@@ -230,7 +232,7 @@ def _settled(graph: ColouredGraph, label: Array, step: Array, across: Array) -> 
         clashes, red, blue = zip(*everywhere(_search.sweep, len(graph), *arrays), strict=True)
         if any(clashes):
             return False
-        least = (min(red), min(blue))  # nothing below these will be offered to their colour any more
+        least = (min(red), min(blue))  # no dataset of the colour can get a label below these any more
         if least == (longest, longest):
             return True
         final[:] = [step[side, x] if x < longest else longest for side, x in enumerate(least)]
@@ -239,7 +241,7 @@ def _settled(graph: ColouredGraph, label: Array, step: Array, across: Array) -> 
 
 
 def _reachable(privacy: PrivacyDefinition, starts: tuple[Number, ...] | list[Number]) -> list[Number] | None:
-    """Every number that φ leads to from the starts, rising, and at last 1; None if these are too many."""
+    """Every number that φ leads to from the starts, rising, and finally 1; None if there are too many."""
     reachable: set[Number] = {1.0 if isinstance(starts[0], float) else represent(privacy, Fraction(1))}
     for x in starts:
         steps = 0

@@ -1,9 +1,9 @@
-"""The service over HTTP: the table stays with its owner, and questions come by browser, program or assistant.
+"""The HTTP service: the table stays with its owner, and questions arrive from a browser, a program or an assistant.
 
-Imports `desk`, `pages` and `mcp`; nothing imports it but `cli`. Start with `app`, which puts it together: `api` are the routes
-for programs, made of the list of operations; `auth` knows who makes a request (by `tokens`, `openid` or `sessions`), and whom
-the office file names now, `access` is what every request goes through, `health` whether questions could be answered, and how it
-ends, `serve` the socket. `demo` is an office for trying it all.
+Imports `desk`, `pages` and `mcp`; only `cli` imports it. Start with `app`, which assembles it. `api` makes routes for
+programs from the list of operations; `auth` identifies the caller (by `tokens`, `openid` or `sessions`) among the
+people whom the office file names now; every request passes through `access`. `health` reports readiness and stops the
+service, `serve` opens the socket. `demo` is an office for trying it all.
 """
 
 from importlib.util import find_spec

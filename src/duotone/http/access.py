@@ -1,4 +1,4 @@
-"""What every request goes through: its size and time, who makes it, what is logged of it, and the headers of its reply."""
+"""What every request passes through: limits of size and time, the caller, the log, and the headers of the reply."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HEADERS = {
 }
 PAGES = ("", "login", "logout", "ask", "budget", "requests", "owner", "studio", "static", "mcp", "api")
 GONE = 499
-"""What is logged as the status of a request whose sender went away before the reply."""
+"""The logged status of a request whose client disconnected before the reply."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 SAFE = ("GET", "HEAD", "OPTIONS")
 
@@ -88,13 +88,13 @@ class Access:
         return [(name.encode(), value.encode()) for name, value in {**HEADERS, **secure, "cache-control": cache}.items()]
 
     async def _body(self, request: Request, receive: Receive) -> bytes:
-        """The whole body, if it is not too large and comes in time."""
+        """The whole body, if it is small enough and arrives in time."""
         limit, parts, size = self._office.limits.body, list[bytes](), 0
         if request.method in SAFE:
             return b""
         declared = request.headers.get("content-length", "0")
         if not declared.isdecimal() or int(declared) > limit:
-            raise Refused("too large", f"a request here has at most {limit} bytes")
+            raise Refused("too large", f"a request has at most {limit} bytes")
         try:
             async with asyncio.timeout(self._office.limits.seconds):
                 while True:
@@ -104,16 +104,16 @@ class Access:
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > limit:
-                        raise Refused("too large", f"a request here has at most {limit} bytes")
+                        raise Refused("too large", f"a request has at most {limit} bytes")
                     if not message.get("more_body", False):
                         return b"".join(parts)
         except TimeoutError:
             raise Refused("too slow", "the request took too long to arrive") from None
 
     async def _admit(self, request: Request, body: bytes) -> None:
-        """Note who makes the request; refuse strangers but where they may go, and forms that are not ours."""
+        """Store the caller; refuse strangers except at public addresses, and forms from other sites."""
         request.state.caller, request.state.csrf = None, ""
-        path = request.scope["path"]  # request.url is made of the Host header as well
+        path = request.scope["path"]  # request.url contains the Host header as well
         if path.startswith("/static/") or path in ("/healthz", "/readyz", "/metrics"):
             return
         caller, csrf = await self._auth.identify(request)
@@ -127,7 +127,7 @@ class Access:
 
 
 async def _sent(request: Request, body: bytes) -> str:
-    """What a form carries to show that it is ours: in a header, or as a field."""
+    """The form's token, from a header or a field."""
     header = request.headers.get("x-csrf")
     if header is not None:
         return header
@@ -137,19 +137,21 @@ async def _sent(request: Request, body: bytes) -> str:
         async with Request(request.scope, _replayed(body, None)).form() as form:
             field = form.get("csrf", "")
             return field if isinstance(field, str) else ""
-    except (MultiPartException, HTTPException):  # no form
+    except (MultiPartException, HTTPException):  # not a form
         return ""
 
 
 def _page(scope: Scope) -> str:
-    """The first part of a page's address, which has no names in it."""
+    """The first part of a page's path, which contains no names."""
     first = scope["path"].split("/")[1]
     return f"/{first}" if first in PAGES and "endpoint" in scope else "other"
 
 
 async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: Send) -> bool:
     """Serve a request while its client is connected; cancel the work when the client disconnects.
-    Returns whether the client was there to the end."""
+
+    Returns whether the client stayed to the end.
+    """
     gone, whole = asyncio.Event(), False
 
     async def watch() -> None:
@@ -171,7 +173,7 @@ async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive
         await asyncio.wait((served,))
         if served.cancelled():
             return False
-        await served  # which raises what it raised
+        await served  # raises what the app raised
         return True
     finally:
         watching.cancel()
@@ -179,7 +181,7 @@ async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive
 
 
 def _replayed(body: bytes, gone: asyncio.Event | None) -> Receive:
-    """The body, as if it came once more; after it, that somebody went away, once they have."""
+    """The body, sent once more to the app; then a disconnect, once the client has left."""
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

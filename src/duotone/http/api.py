@@ -18,28 +18,28 @@ class Error(BaseModel):
 
     model_config = ConfigDict(use_attribute_docstrings=True)
     error: str
-    """A sentence: what was sent, what is allowed, and how to put it right."""
+    """A sentence: what was sent, what is allowed, and how to correct it."""
     kind: str
-    """The same in a word or two, for programs."""
+    """The same as a code, for programs."""
 
 
 Name = Annotated[str, Path(max_length=200)]
 Entry = Annotated[int, Path(ge=1, le=2**31 - 1)]
 PLACES = {"name": Name, "session": Name, "charge": Entry, "request": Entry}
-"""What stands in paths."""
+"""Types of the paths' parameters."""
 REFUSALS: dict[int | str, dict[str, Any]] = {status: {"model": Error} for status in sorted({*STATUS.values()})}
 WAITS: dict[int | str, dict[str, Any]] = {202: {"model": Document, "description": "It waits for approval."}}
 CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}}
 
 
 def _add(router: APIRouter, operation: Operation) -> None:
-    """The route of an operation: what it takes are the parameters of its endpoint, which hands them to the desk."""
+    """Add the route of an operation: the endpoint's parameters are what the operation takes, and go to the desk."""
 
     async def endpoint(http: Request, **given: Any) -> Response:
         takes = [given[place] for place in operation.places]
         if operation.takes is not None:
             takes.append(operation.given(given["body"]))
-        document = await http.app.state.desk.call(http.state.caller, operation.name, *takes)  # a stranger does not come so far
+        document = await http.app.state.desk.call(http.state.caller, operation.name, *takes)  # strangers are refused earlier
         if operation.gives == "csv":
             return PlainTextResponse(document["csv"], media_type="text/csv")
         return JSONResponse(document, 202 if operation.may_wait and "state" in document else 200)

@@ -1,4 +1,4 @@
-"""The service as a whole: an office's desk, its interface for programs, its pages, and what every request goes through."""
+"""The whole service: an office's desk, its interface for programs, its pages, and the checks of every request."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ from duotone.pages.routes import routes
 from duotone.resources import leave_temporary_folder, temporary_folder
 
 OFFICE = "DUOTONE_OFFICE"
-"""The variable that names the office file to processes that a server starts."""
+"""The variable that names the office file to the processes that a server starts."""
 UNREADABLE = "the body of this request cannot be read: is it JSON, in UTF-8?"
 WRONG_HERE = "something went wrong here, and the owner can see what; if a question was being asked, its charge stands"
 
 
 def open_desk(office: Office, *, clock: Clock | None = None) -> Desk:
-    """An office's desk, ready to be asked."""
-    temporary_folder()  # what a process that was killed left behind goes now
+    """Open an office's desk."""
+    temporary_folder()  # remove what a killed process left behind
     desk = Desk(office, open_ledger(office.ledger_place), Records(office.records_place), clock=clock)
     desk.start()
     return desk
 
 
 def service(desk: Desk, *, secure: bool = False) -> ASGIApp:
-    """The application; `secure` where browsers reach it by TLS."""
+    """The application; `secure` if browsers reach it by TLS."""
     auth = Auth(desk.office, Tokens(desk.office.tokens_place, audited=True), desk.records, secure=secure)
     desk.browsers = auth
     registry, tools, ready = CollectorRegistry(), assistant_app(desk), Readiness(desk)
@@ -66,9 +66,9 @@ def service(desk: Desk, *, secure: bool = False) -> ASGIApp:
         async with tools.lifespan():
             with draining(desk):
                 yield
-            await desk.workers.drain()  # where no signal came
+            await desk.workers.drain()  # if no signal came
         ended = desk.close()
-        if threading.current_thread() is threading.main_thread():  # else it is a guest of another program
+        if threading.current_thread() is threading.main_thread():  # otherwise another program runs it
             leave_temporary_folder()
         if not ended:
             leave_soon()
@@ -114,14 +114,14 @@ def service(desk: Desk, *, secure: bool = False) -> ASGIApp:
 
 
 def from_environment() -> ASGIApp:
-    """The application of one process among several, by the office file that a variable names."""
+    """The application of one of several processes, from the office file that a variable names."""
     office = read_office(Path(os.environ[OFFICE]))
     log_to(None if office.log is None else Path(office.path(office.log)))
     return service(open_desk(office), secure=is_secure(office))
 
 
 def is_secure(office: Office) -> bool:
-    """Whether browsers reach it by TLS: its own, or a proxy's."""
+    """Whether browsers reach it by TLS, its own or a proxy's."""
     return office.server.certificate is not None or (office.server.url or "").startswith("https://")
 
 
@@ -130,7 +130,7 @@ async def _refused(request: Request, error: Any) -> Response:
 
 
 async def _invalid(request: Request, error: Any) -> Response:
-    """What FastAPI refuses, as one sentence without the input."""
+    """FastAPI's refusal as one sentence, without the input."""
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return refusal(request, Refused("bad question", UNREADABLE))
@@ -159,19 +159,19 @@ LOOPBACK = "127.0.0.1", "localhost", "[::1]"
 
 
 def assistant_app(desk: Desk) -> Mounted:
-    """The tools as an app: for a route of the service, which enters its `lifespan`, and before which callers are recognised."""
+    """The tools as an app for a route of the service, which enters its `lifespan` and identifies callers before."""
 
     def office_of(request: Request) -> OfficeCall:
         caller: Caller | None = getattr(request.state, "caller", None)
         if caller is None:
-            raise Refused("bad token", "an assistant needs a token of its person's")
+            raise Refused("bad token", "an assistant needs a token from its person")
         return partial(desk.call, replace(caller, assistant=True))
 
     return mounted(office_of, hosts=own_hosts(desk.office), largest=desk.office.limits.body)
 
 
 def own_hosts(office: Office) -> list[str]:
-    """What a request may call this service; nothing where it may have any name, and a proxy before it sees to that."""
+    """The host names under which this service may be addressed; empty if any will do because a proxy checks them."""
     server = office.server
     if server.url is not None:
         host = urlsplit(server.url).netloc

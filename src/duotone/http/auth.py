@@ -1,4 +1,5 @@
-"""Who makes a request: by a token in its header, or by a browser's session; and that a form was sent by our own page."""
+"""Who makes a request, by the token in its header or by a browser's session; and whether a form came from our own
+page."""
 
 from __future__ import annotations
 
@@ -35,12 +36,12 @@ STRANGER = "this needs a token: send it as Authorization: Bearer …, or log in"
 WRONG = "this token is not known here: it may be revoked, expired or mistyped"
 FORGED = "this form was not sent by a page of this service: open the page again"
 FAILURES, WINDOW = 20, 60.0
-"""Wrong tokens from one address, and in how many seconds, after which further wrong ones have to wait."""
+"""After this number of wrong tokens from one address within these seconds, further wrong ones have to wait."""
 
 
 @dataclass(frozen=True)
 class _Known:
-    """Whose a token is, and what of it a session keeps: by which names, and until when."""
+    """The owner of a token, and what a session stores of it: names, and its end."""
 
     caller: Caller
     named: Mapping[str, Any]
@@ -48,7 +49,7 @@ class _Known:
 
 
 class Auth:
-    """The people of an office, and how they are recognised."""
+    """The people of an office, and how they are identified."""
 
     def __init__(self, office: Office, tokens: Tokens, records: Records, *, secure: bool) -> None:
         self._office, self._tokens, self._secure = office, tokens, secure
@@ -60,11 +61,12 @@ class Auth:
 
     @property
     def openid(self) -> str | None:
-        """What the sign-in elsewhere is called; None where there is none."""
+        """The name of the sign-in provider; None without one."""
         return None if self.provider is None else self.provider.openid.name
 
     async def identify(self, request: Request) -> tuple[Caller | None, str]:
-        """Who makes a request, None for a stranger, and what its forms must carry. A wrong token is refused."""
+        """Who makes a request (None for a stranger), and the token that its forms must carry. A wrong token is
+        refused."""
         header = request.headers.get("authorization", "")
         if header:
             scheme, _, text = header.partition(" ")
@@ -74,8 +76,8 @@ class Auth:
         return await self._by_session(request)
 
     async def _known(self, request: Request, text: str) -> _Known:
-        """Whose token this is, and what of it a session keeps. Right ones are looked at first, which costs little: however many
-        wrong ones come from the same address, they are served."""
+        """The owner of this token, and what a session stores of it. Right tokens are checked first, at little cost, so
+        they work however many wrong ones come from the same address."""
         address = request.client.host if request.client is not None else ""
         known, refused = None, Refused("bad token", WRONG)
         try:
@@ -124,7 +126,8 @@ class Auth:
         return (None, "") if caller is None else (caller, csrf_of(text))
 
     def _caller_of(self, session: Session) -> Caller | None:
-        """Who has this session, if the office still knows the person, and the token or the sign-in with which it began."""
+        """The person of this session, if the office still knows both the person and the token or sign-in that began
+        it."""
         office = self._members.office()
         if session.token is None:
             person = None if self.provider is None else office.person_of(session.subject or "")
@@ -134,7 +137,7 @@ class Auth:
 
     @staticmethod
     def had_session(request: Request) -> bool:
-        """Whether this browser has had one, which may have ended."""
+        """Whether this browser had a session, which may have ended."""
         return SESSION in request.cookies
 
     async def log_in(self, request: Request, text: str) -> Response:
@@ -148,7 +151,7 @@ class Auth:
         return response
 
     async def log_out(self, request: Request) -> Response:
-        """The end of a session, here and in the browser."""
+        """End the session, here and in the browser."""
         text = request.cookies.get(SESSION, "")
         session = await asyncio.to_thread(self.sessions.current, text) if text else None
         if session is not None:
@@ -158,13 +161,13 @@ class Auth:
         return response
 
     async def logged_out_elsewhere(self, request: Request) -> Response:
-        """End the sessions of somebody who signed out elsewhere, as the provider says (OpenID Connect Back-Channel Logout)."""
+        """End the sessions of a person who signed out at the provider (OpenID Connect Back-Channel Logout)."""
         named = await self._elsewhere().signed_out((await form_of(request)).get("logout_token", ""))
         await asyncio.to_thread(self.sessions.signed_out, *named)
         return Response()
 
     async def every_session(self) -> list[dict[str, Any]]:
-        """The sessions that have not ended, each with its person."""
+        """All current sessions, each with its person."""
         held = [session for session in await asyncio.to_thread(self.sessions.every) if self._caller_of(session) is not None]
         return [_shown(session) for session in held]
 
@@ -174,14 +177,14 @@ class Auth:
             raise Refused("unknown", "there is no such session: it may have ended")
 
     async def leave(self, request: Request) -> Response:
-        """To the sign-in elsewhere."""
+        """Redirect to the sign-in provider."""
         url, kept = await self._elsewhere().authorize_url(f"{own_origin(request, self._office)}/login/openid/callback")
         response = RedirectResponse(url, status_code=303)
         self._cookie(response, SIGNING_IN, str(self._leaving.dumps(kept)), 600)
         return response
 
     async def come_back(self, request: Request) -> Response:
-        """From the sign-in elsewhere."""
+        """Handle the return from the sign-in provider."""
         provider = self._elsewhere()
         try:
             kept = self._leaving.loads(request.cookies.get(SIGNING_IN, ""), max_age=600)
@@ -189,7 +192,7 @@ class Auth:
             raise Refused("bad token", "this sign-in was not begun here, or took too long: begin again") from None
         known = self._person_of(await provider.claims_of_code(dict(request.query_params), kept))
         if known is None:
-            raise Refused("not allowed", "you are signed in, but nobody of this office: its owner adds people")
+            raise Refused("not allowed", "you are signed in, but not a person of this office: its owner adds people")
         response = await self._session(known)
         response.delete_cookie(SIGNING_IN)
         return response
@@ -203,26 +206,26 @@ class Auth:
         response.set_cookie(name, value, max_age=seconds, httponly=True, samesite="lax", secure=self._secure, path="/")
 
     def must_come_from_here(self, request: Request) -> None:
-        """Refuse a form of another site."""
+        """Refuse a form from another site."""
         origin = request.headers.get("origin")
         foreign = origin is not None and origin != own_origin(request, self._office)
         if foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise Refused("not allowed", FORGED)
 
     def must_be_ours(self, csrf: str, sent: str) -> None:
-        """Refuse what changes something for a session, unless one of its own pages sent it."""
+        """Refuse a change in a session's name, unless one of its own pages sent it."""
         if not (csrf and hmac.compare_digest(csrf.encode(), sent.encode())):
             raise Refused("not allowed", FORGED)
 
 
 def _shown(session: Session) -> dict[str, Any]:
-    """A session as the owner sees it."""
+    """A session as shown to the owner."""
     times = {name: datetime.fromtimestamp(getattr(session, name), UTC).isoformat() for name in ("made", "used", "expires")}
     return {"session": session.id, "person": session.person, "token": session.token, **times}
 
 
 def own_origin(request: Request, office: Office) -> str:
-    """What browsers call this service."""
+    """The address by which browsers reach this service."""
     if office.server.url is not None:
         return office.server.url
     parts = urlsplit(str(request.url))
@@ -231,16 +234,16 @@ def own_origin(request: Request, office: Office) -> str:
 
 LOG = logging.getLogger("duotone.service")
 EVERY = 1.0
-"""Seconds after which the file is looked at again, at most."""
+"""Most seconds until the file is read again."""
 Stamp = tuple[int, int, int, int]
 
 
 class Members:
     """The people of an office, by its file as it is now.
 
-    Guarantee: what the file takes away (a person, a dataset of theirs) is gone at the latest a second later. What it gives
-    counts from the next start, at which allowances are given to the ledger: nobody asks beyond theirs. A file that cannot be
-    read or has mistakes changes nothing, and the log says so.
+    Guarantee: what the file takes away (a person, or one of their datasets) is gone within a second. What it adds
+    counts from the next start, when allowances are given to the ledger: nobody asks beyond theirs. A file that cannot
+    be read or has mistakes changes nothing, and the log says so.
     """
 
     def __init__(
@@ -252,7 +255,7 @@ class Members:
         self._looked: float | None = None
 
     def office(self) -> Office:
-        """The office with the people that it has now."""
+        """The office with its current people."""
         with self._lock:
             if self._looked is None or self._clock() >= self._looked + EVERY:
                 self._looked = self._clock()
@@ -284,10 +287,10 @@ class Members:
 
 
 def _same(was: Member, now: Member | None) -> bool:
-    """Whether this is still the same person with the same role."""
+    """Whether this is the same person with the same role."""
     return now is not None and (now.role, now.subject) == (was.role, was.subject)
 
 
 def _both(was: Member, now: Member) -> Member:
-    """The datasets that a person had at the start, and still has."""
+    """The datasets that a person had at the start and still has."""
     return was.model_copy(update={"datasets": tuple(name for name in was.datasets if name in now.datasets)})

@@ -16,11 +16,11 @@ from duotone.http.tokens import Tokens
 
 FILES = ("office/office.toml", "chile/chile.csv", "stays/stays.csv")
 PLACES = (Path(__file__).parent / "demo", Path(__file__).parents[3] / "examples")
-"""Where the examples are: beside this file where Duotone is installed, else in the repository."""
+"""Where the examples are: beside this file if Duotone is installed, else in the repository."""
 
 
 def make_demo(folder: Path) -> tuple[Office, dict[str, str]]:
-    """The office of the examples in a folder of its own, and a token for each of its people."""
+    """Write the demonstration office into a folder, with a token for each of its people."""
     for name in FILES:
         there = next((place / name for place in PLACES if (place / name).is_file()), None)
         if there is None:
@@ -34,7 +34,8 @@ def make_demo(folder: Path) -> tuple[Office, dict[str, str]]:
 
 @contextmanager
 def running() -> Iterator[tuple[str, dict[str, str]]]:
-    """The service of `duotone serve --demo` on a free port, for the length of a block: its address, and the tokens by name.
+    """Run the service of `duotone serve --demo` on a free port during a block; yields its address, and the tokens by
+    name.
 
     >>> import duotone
     >>> with running() as (address, tokens), duotone.connect(address, token=tokens["ana"]) as office:

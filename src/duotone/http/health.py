@@ -1,5 +1,5 @@
-"""Health: whether questions could be answered now, and how the service stops. That the process lives is another question
-(/healthz)."""
+"""Health: whether questions can be answered now (/readyz), and how the service stops. That the process lives is
+/healthz."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from duotone.errors import DuotoneError
 Part = Literal["ledger", "records", "tables"]
 PARTS: tuple[Part, ...] = ("ledger", "records", "tables")
 EVERY, PATIENCE = 10.0, 5.0
-"""Seconds for which a finding holds, whoever asks; and after which none is a bad one."""
+"""Seconds for which a result is kept; a check that takes longer counts as bad."""
 
 
 class Readiness:
-    """Whether ledger and records can be reached, and every table opened; no row is read, and nothing is said of which."""
+    """Whether ledger, records and every table can be opened; reads no row, and does not say which table fails."""
 
     def __init__(self, desk: Desk, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._desk, self._clock = desk, clock
@@ -33,7 +33,7 @@ class Readiness:
         self._since = 0.0
 
     async def now(self) -> dict[Part, bool]:
-        """By part. One look serves all who ask meanwhile: strangers may."""
+        """The result by part. One check serves all callers, since strangers may call it."""
         if self._looking is None or (self._looking.done() and not self._clock() < self._since + EVERY):
             self._since = self._clock()
             self._looking = asyncio.ensure_future(asyncio.to_thread(self._look))
@@ -55,7 +55,7 @@ class Readiness:
 
 
 def _opens(table: OpenTable) -> bool:
-    """A file is opened anew; of an engine elsewhere, a connection that is idle is asked whether it still answers."""
+    """Whether a table opens: a file is opened anew; a remote engine is asked on an idle connection."""
     elsewhere = "://" in table.office.path(table.declared.source)
     try:
         with table.lent() if elsewhere else table.open():
@@ -67,13 +67,13 @@ def _opens(table: OpenTable) -> bool:
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LAST = 1.0
-"""Seconds that the server has to end by itself where a thread does not."""
+"""Seconds that the server has to end by itself if a thread does not end."""
 
 
 @contextmanager
 def draining(desk: Desk) -> Iterator[None]:
-    """While the block lasts, a signal to stop is passed on to the server only once the desk has drained; until then the service
-    listens, and refuses. A second signal is passed on at once. Elsewhere than in the main thread there are no signals."""
+    """During the block, pass a signal to stop on to the server only once the desk has drained; until then the service
+    listens and refuses. A second signal is passed on at once. Outside the main thread, signals are left alone."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -111,8 +111,8 @@ def draining(desk: Desk) -> Iterator[None]:
 
 
 def leave_soon() -> None:
-    """End the process though a thread of it does not end: as a kill does, which wastes a charge and hides none. Not where the
-    service is a guest of another program, whose main thread is elsewhere."""
+    """End the process although one of its threads continues: like a kill, this wastes a charge and hides none. Not if
+    another program runs the service."""
     LOG.error("an engine could not be interrupted: the process ends without it")
     if threading.current_thread() is threading.main_thread():
         timer = threading.Timer(LAST, os._exit, (0,))

@@ -1,7 +1,8 @@
-"""OpenID Connect: people sign in where their organisation knows them, and programs show a token from there.
+"""OpenID Connect: people sign in with their organisation, and programs show its tokens.
 
-Authlib and joserfc speak the protocol and check the tokens. Here stands what they leave open: which algorithms may sign, that a
-token is meant for us (`aud`), that addresses are encrypted, how often the provider is asked, and that no error quotes a token.
+Authlib and joserfc speak the protocol and check the tokens. This file adds what they leave open: which algorithms may
+sign, that a token is for us (`aud`), that addresses are encrypted, how often the provider is asked, and that no error
+quotes a token.
 """
 
 from __future__ import annotations
@@ -31,20 +32,20 @@ from duotone.desk.callers import Refused, encrypted
 from duotone.desk.office import OpenId
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
-"""That may sign a token: never `none`, nor a secret that the provider shares."""
+"""Algorithms that may sign a token: never `none`, nor one with a secret that the provider shares."""
 TYPES = ("jwt", "at+jwt", "application/at+jwt")
-"""Of tokens that say who somebody is: a logout token, or a proof of possession, does not."""
+"""Types of tokens that identify a person; a logout token or a proof of possession does not."""
 LOGOUT_TYPES = ("jwt", "logout+jwt", "application/logout+jwt")
 LOGOUT = "http://schemas.openid.net/event/backchannel-logout"
-"""The event of which a logout token tells."""
+"""The event in a logout token."""
 LOGOUT_AGE = 300
-"""Seconds for which one is believed."""
+"""Seconds for which a logout token is valid."""
 LEEWAY = 60
 """Seconds by which the provider's clock may differ from ours."""
 HOUR = 3600.0
 """Seconds after which the provider's description and keys are fetched again."""
 PAUSE = 30.0
-"""Seconds between two fetches, whoever asks: a stranger with made-up tokens does not make us ask more often."""
+"""Least seconds between two fetches, so that strangers with invented tokens do not cause more."""
 PATIENCE = 10.0
 """Seconds that the provider has to answer."""
 KEPT = {"state", "nonce", "verifier", "redirect_uri"}
@@ -55,7 +56,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _Fetched:
-    """What the provider says of itself, and when."""
+    """The provider's description, and when it was fetched."""
 
     description: dict[str, Any]
     keys: KeySet
@@ -63,7 +64,8 @@ class _Fetched:
 
 
 class _Signatures(JWSRegistry):
-    """The algorithms that may sign. The library's own list would warn of EdDSA, whose newer name providers do not know yet."""
+    """The algorithms that may sign. The library's own list would warn about EdDSA, whose newer name providers do not
+    know yet."""
 
     def get_alg(self, name: str) -> Any:
         if name not in ALGORITHMS:
@@ -74,8 +76,9 @@ class _Signatures(JWSRegistry):
 class Provider:
     """The organisation's identity provider.
 
-    **Guarantee.** Claims come back only from a token that the provider signed with a key that it publishes now, or did within
-    the last hour, for this client or audience, that has not expired, and that names a person; else `Refused`.
+    **Guarantee.** Claims are returned only from a token that the provider signed with a key that it publishes now or
+    did within the last hour, for this client or audience, that has not expired, and that names a person; otherwise
+    `Refused`.
     """
 
     def __init__(
@@ -108,12 +111,12 @@ class Provider:
         return url, {**kept, "redirect_uri": redirect_uri}
 
     async def claims_of_code(self, parameters: Mapping[str, str], kept: Mapping[str, str]) -> dict[str, Any]:
-        """The person's claims, for the parameters with which the browser came back; `kept` is from `authorize_url`."""
+        """The person's claims, from the parameters with which the browser came back; `kept` is from `authorize_url`."""
         if not kept.keys() >= KEPT or not _same(parameters.get("state", ""), kept["state"]) or "code" not in parameters:
             raise _bad()
         description = (await self._current()).description
         silent = None if description.get("authorization_response_iss_parameter_supported") else self.openid.issuer
-        if parameters.get("iss", silent) != self.openid.issuer:  # RFC 9207: another provider's answer
+        if parameters.get("iss", silent) != self.openid.issuer:  # RFC 9207: the answer of another provider
             raise _bad()
         token = await self._exchange(description, parameters["code"], kept)
         facts = {"nonce": kept["nonce"], "client_id": self.openid.client_id, "access_token": token.get("access_token")}
@@ -126,7 +129,7 @@ class Provider:
     async def claims_of_bearer(self, token: str) -> dict[str, Any]:
         """The claims of a JWT access token for the stated audience, or of an ID token if that is the client."""
         audience = self.openid.audience or self.openid.client_id
-        # Only where we are the client must `azp` be so: for an audience of its own, any client may have asked for the token.
+        # `azp` must be the client only if we are the client: any client may ask for a token with an audience of its own.
         facts = {"client_id": audience} if audience == self.openid.client_id else {}
         claims = await self._checked(token, audience, facts)
         if "cnf" in claims:  # bound to a key: whoever shows the token alone may have stolen it
@@ -135,9 +138,10 @@ class Provider:
         return claims
 
     async def signed_out(self, token: str) -> tuple[str | None, str | None]:
-        """Who has signed out, or which session of theirs has ended, by a logout token: its `sub` and `sid`.
+        """The person who signed out, or the session that ended: `sub` and `sid` of a logout token.
 
-        OpenID Connect Back-Channel Logout 1.0, section 2.6. A token that comes twice ends sessions twice, and no more.
+        OpenID Connect Back-Channel Logout 1.0, section 2.6. A repeated token ends sessions twice, which changes
+        nothing.
         """
         signed = await self._signed(token)
         claims, kind, now = signed.claims, str(signed.header.get("typ", "JWT")).lower(), time.time()
@@ -159,7 +163,7 @@ class Provider:
         return named[0], named[1]
 
     def person(self, claims: Mapping[str, Any]) -> str:
-        """Whom the claims name, as the office file has to name them."""
+        """The person of the claims, by the name that the office file uses."""
         name = claims.get(self.openid.claim)
         unverified = self.openid.claim == "email" and claims.get("email_verified") is not True
         if not isinstance(name, str) or not name or unverified:
@@ -167,7 +171,7 @@ class Provider:
         return name
 
     async def _checked(self, token: object, audience: str, facts: dict[str, Any]) -> dict[str, Any]:
-        """The claims of a token with a good signature, which Authlib holds against the facts that we know."""
+        """The claims of a token with a valid signature, checked by Authlib against the facts that we know."""
         signed = await self._signed(token)
         options = {
             "iss": {"essential": True, "value": self.openid.issuer},
@@ -196,14 +200,14 @@ class Provider:
             raise _bad() from None
 
     async def _current(self) -> _Fetched:
-        """What the provider says of itself, not older than an hour."""
+        """The provider's description, at most an hour old."""
         async with self._turn:
             if self._fetched is not None and self._clock() < self._fetched.at + HOUR:
                 return self._fetched
             return await self._fetch()
 
     async def _newer(self, known: _Fetched) -> _Fetched:
-        """What it says after `known`, if it is time to ask."""
+        """A newer description than `known`, if it is time to fetch."""
         async with self._turn:
             if self._fetched is not known and self._fetched is not None:
                 return self._fetched
@@ -230,7 +234,7 @@ class Provider:
         return self._fetched
 
     def _may_be_called(self, address: object) -> bool:
-        """An issuer elsewhere must not send us to this machine."""
+        """Whether an address may be called: an issuer elsewhere must not send us to this machine."""
         here = self.openid.issuer.startswith("http:")
         return isinstance(address, str) and encrypted(address) and (here or address.startswith("https:"))
 
@@ -252,7 +256,8 @@ class Provider:
         return token
 
     async def _userinfo(self, description: dict[str, Any], access_token: object, subject: str) -> dict[str, Any]:
-        """Where a provider keeps to the standard, what the scopes ask for stands here and not in the ID token."""
+        """Claims from the userinfo address: a provider that keeps to the standard puts them here, not into the ID
+        token."""
         async with self._client(description) as client:
             headers = {"Authorization": f"Bearer {access_token}"}
             userinfo = await _document(client, description["userinfo_endpoint"], headers)
@@ -262,7 +267,8 @@ class Provider:
 
     @asynccontextmanager
     async def _client(self, description: Mapping[str, Any]) -> AsyncIterator[AsyncOAuth2Client]:
-        """One for each conversation, as Authlib's client remembers the last token; what fails underway is `unavailable`."""
+        """A client for one conversation, since Authlib's remembers the last token; a failed connection is
+        `unavailable`."""
         try:
             methods = description.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
             method = "client_secret_basic" if "client_secret_basic" in methods else "client_secret_post"
@@ -294,7 +300,7 @@ async def _document(client: AsyncOAuth2Client, url: str, headers: dict[str, str]
 
 
 def _verified(token: str, keys: KeySet) -> jwt.Token:
-    """Raises InvalidKeyIdError if it is signed by a key that is not among them."""
+    """Verify the signature; raises InvalidKeyIdError if it is by a key that is not listed."""
     try:
         return jwt.decode(token, keys, registry=_Signatures(strict_check_header=False))
     except InvalidKeyIdError:

@@ -1,6 +1,6 @@
-"""Serving: an office on a socket, in one process or several; never beyond this machine without TLS by mistake.
+"""Serving an office on a socket, in one process or several; never beyond this machine without TLS by mistake.
 
-uvicorn waits for the head of a request as long as it takes, and `Punctual` does not.
+uvicorn waits without limit for the head of a request; `Punctual` does not.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from duotone.http.app import OFFICE, is_secure, open_desk, service
 
 CONNECTIONS = 512
 LAST_REPLIES = 3
-"""Seconds in which replies must be read once the service has stopped."""
+"""Seconds for clients to read replies once the service has stopped."""
 HEAD = 2**15
-"""Bytes of a request's head, at most."""
+"""Most bytes of a request's head."""
 
 
 class AnnouncedServer(uvicorn.Server):
-    """One that says where it listens, once it does."""
+    """A server that announces its address once it listens."""
 
     announce: Callable[[str], None] = print
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
-        """As uvicorn starts; where it cannot listen, that is said in a sentence."""
+        """Start like uvicorn; if it cannot listen, say so in a sentence."""
         try:
             await super().startup(sockets)
         except SystemExit:
@@ -64,7 +64,8 @@ def serve(
     port: int | None = None,
     announce: Callable[[str], None] = print,
 ) -> None:
-    """Serve an office until it is stopped, and announce its address. Beyond this machine it needs TLS, or a proxy before it."""
+    """Serve an office until stopped, and announce its address. Beyond this machine it needs TLS, or a proxy before
+    it."""
     unsafe = exposed(office)
     if unsafe is not None and not unencrypted:
         raise DuotoneError(unsafe)
@@ -81,7 +82,7 @@ def serve(
         server.announce = announce
         server.run()
         return
-    open_desk(office).close()  # whatever is wrong is said once, and datasets are registered
+    open_desk(office).close()  # report mistakes once, and register datasets
     os.environ[OFFICE] = str(office.file)
     config = uvicorn.Config("duotone.http.app:from_environment", factory=True, workers=processes, **common)
     listening = config.bind_socket()
@@ -90,7 +91,7 @@ def serve(
 
 
 def exposed(office: Office) -> str | None:
-    """Why the service does not start with these settings: others would reach it unencrypted. None if it may start."""
+    """Why the service does not start with these settings: its traffic would be unencrypted. None if it may start."""
     host = office.server.host
     if is_loopback(host) or office.server.certificate is not None:
         return None
@@ -101,7 +102,7 @@ def exposed(office: Office) -> str | None:
 
 
 def settings(office: Office) -> dict[str, Any]:
-    """What uvicorn is to know."""
+    """The settings for uvicorn."""
     server = office.server
     return {
         "host": server.host,
@@ -124,7 +125,7 @@ def settings(office: Office) -> dict[str, Any]:
 
 @contextmanager
 def in_thread(office: Office, app: ASGIApp, **options: Any) -> Iterator[str]:
-    """Serve on a free port of this machine for the length of a block, beside what this process does; the address."""
+    """Serve on a free port of this machine during a block, beside this process; yields the address."""
     server = uvicorn.Server(uvicorn.Config(app, **{**settings(office), "port": 0, **options}))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -141,9 +142,9 @@ def in_thread(office: Office, app: ASGIApp, **options: Any) -> Iterator[str]:
 
 
 class Punctual(H11Protocol):
-    """Closes a connection on which the head of a request, the first or a later one, has not come whole after some seconds.
+    """Close a connection if the head of a request, the first or a later one, does not arrive within some seconds.
 
-    `access` sees to it that the body comes in time.
+    `access` ensures that the body arrives in time.
     """
 
     def __init__(self, *, seconds: float, **settings: Any) -> None:
@@ -152,12 +153,12 @@ class Punctual(H11Protocol):
         self._timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Begin to wait."""
+        """Start the timer."""
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Stop waiting when a head is whole; wait for the rest of one that is not."""
+        """Stop the timer when a head is complete; start it for an incomplete one."""
         super().data_received(data)
         if self.cycle is None or self.cycle.response_complete:
             self._wait()
@@ -165,7 +166,7 @@ class Punctual(H11Protocol):
             self._stop()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing more to wait for."""
+        """Stop the timer."""
         self._stop()
         super().connection_lost(exc)
 

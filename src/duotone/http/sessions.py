@@ -1,4 +1,5 @@
-"""Sessions of browsers: kept in the records, so that they can be ended. A browser holds a random text, the records its hash."""
+"""Sessions of browsers: kept in the records, so that they can be ended. A browser holds a random text, the records its
+hash."""
 
 from __future__ import annotations
 
@@ -21,16 +22,17 @@ from duotone.desk.records import META, Records
 
 LOG = logging.getLogger("duotone.service")
 SECONDS = 12 * 3600
-"""Of a session that began with a token, at most."""
+"""Longest duration of a session that began with a token."""
 SECONDS_ELSEWHERE = 3600
-"""Of one that began with a sign-in elsewhere: after that, the provider is asked again whether the person is still there."""
+"""Longest duration after a sign-in at the provider: then the provider is asked again whether the person is still
+there."""
 MARKED = 60
-"""Seconds after which it is noted again that a session is used."""
+"""Seconds after which the use of a session is noted again."""
 NO_RECORDS = "sessions cannot be looked up at the moment, and the owner can see why"
 SESSIONS = Table(
     "duotone_sessions",
     META,
-    Column("id", String(32), primary_key=True),  # from a hash of what the browser holds
+    Column("id", String(32), primary_key=True),  # by the hash of the browser's text
     Column("person", String(200), nullable=False, index=True),
     Column("token", String(16)),
     Column("subject", Text),
@@ -44,7 +46,7 @@ SESSIONS = Table(
 
 @dataclass(frozen=True)
 class Session:
-    """What is kept of a session; times in seconds since 1970."""
+    """What is stored of a session; times in seconds since 1970."""
 
     id: str
     person: str
@@ -52,18 +54,18 @@ class Session:
     used: int
     expires: int
     token: str | None = None
-    """The id of the token with which it began; None where somebody signed in elsewhere."""
+    """The id of the token that began it; None after a sign-in at the provider."""
     subject: str | None = None
-    """What the sign-in elsewhere called the person."""
+    """The provider's name for the person."""
     provider_subject: str | None = None
     provider_session: str | None = None
-    """By which the provider ends it: `sub` and `sid`."""
+    """How the provider refers to it to end it: `sub` and `sid`."""
 
 
 class Sessions:
     """The sessions of an office, which all its processes share.
 
-    Guarantee: a session that was ended, by whomever, or whose time is over, is not known from the next request on.
+    Guarantee: a session that somebody ended, or that has expired, is unknown from the next request on.
     """
 
     def __init__(self, records: Records, *, clock: Callable[[], float] = time.time) -> None:
@@ -71,8 +73,8 @@ class Sessions:
         records.make_tables()
 
     def begin(self, person: str, named: Mapping[str, Any], until: float = math.inf) -> str:
-        """A new session, `until` a moment at the latest: what the browser is to hold. It is `named` by its token, or as the
-        provider does. Sessions that are over are forgotten."""
+        """Start a session, which ends by `until`; returns the text for the browser. It is `named` by its token, or as
+        the provider does. Expired sessions are deleted."""
         text, now = secrets.token_urlsafe(32), int(self._clock())
         expires = int(min(now + (SECONDS_ELSEWHERE if "subject" in named else SECONDS), until))
         session = Session(_id(text), person, now, now, expires, **named)
@@ -83,7 +85,7 @@ class Sessions:
         return text
 
     def current(self, text: str) -> Session | None:
-        """The session of what a browser holds; None where there is none, or no longer."""
+        """The session of a browser's text; None if there is none, or if it has ended."""
         now, mine = int(self._clock()), SESSIONS.c.id == _id(text)
         with _reached(), self._records.engine.connect() as connection:
             row = connection.execute(select(SESSIONS).where(mine, SESSIONS.c.expires > now)).one_or_none()
@@ -93,22 +95,22 @@ class Sessions:
         return None if row is None else Session(**row._asdict())
 
     def every(self) -> list[Session]:
-        """All sessions that have not ended; the last used comes first."""
+        """All current sessions; the last used comes first."""
         now, last = int(self._clock()), SESSIONS.c.used.desc()
         with _reached(), self._records.engine.connect() as connection:
             rows = connection.execute(select(SESSIONS).where(SESSIONS.c.expires > now).order_by(last, SESSIONS.c.id)).all()
         return [Session(**row._asdict()) for row in rows]
 
     def end(self, ident: str, reason: str, by: str | None = None) -> bool:
-        """End one; whether there was one."""
+        """End a session; returns whether there was one."""
         return self._end(reason, by, SESSIONS.c.id == ident) > 0
 
     def keep_only(self, people: Collection[str]) -> None:
-        """End those of everybody else."""
+        """End the sessions of everybody else."""
         self._end("taken out of the office file", None, SESSIONS.c.person.not_in(people))
 
     def signed_out(self, provider_subject: str | None, provider_session: str | None) -> None:
-        """End those that the provider names, by the person, by the session, or by both."""
+        """End the sessions that the provider names: by person, by session, or by both."""
         named = {SESSIONS.c.provider_subject: provider_subject, SESSIONS.c.provider_session: provider_session}
         if wanted := [column == value for column, value in named.items() if value is not None]:
             self._end("signed out elsewhere", None, *wanted)
@@ -123,7 +125,7 @@ class Sessions:
 
 
 def csrf_of(text: str) -> str:
-    """What the forms of a session must carry: another site neither knows nor learns it."""
+    """The token that the forms of a session must carry: another site neither knows nor learns it."""
     return hashlib.sha256(f"form {text}".encode()).hexdigest()[:32]
 
 
@@ -133,7 +135,7 @@ def _id(text: str) -> str:
 
 @contextmanager
 def _reached() -> Iterator[None]:
-    """What the records cannot do at the moment is a refusal."""
+    """Turn failures of the records into a refusal."""
     try:
         yield
     except SQLAlchemyError as error:

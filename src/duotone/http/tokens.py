@@ -1,4 +1,4 @@
-"""Tokens: a secret that says who makes a request. Only a memory-hard hash of it is kept."""
+"""Tokens: a secret that identifies the caller. Only a memory-hard hash of it is stored."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from duotone.desk.log import audit
 from duotone.errors import DuotoneError
 
 HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-"""Argon2id, with the parameters that OWASP's cheat sheet on password storage names first."""
+"""Argon2id, with the first parameters of OWASP's cheat sheet on password storage."""
 SHAPE = re.compile(r"duo_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 DAYS, MOST_DAYS = 90, 3650
-"""After which a token ends, where nobody says otherwise; and at most."""
+"""Days until a token expires: by default, and at most."""
 REMEMBERED = 1024
-"""The tokens whose hash need not be computed again, at most."""
+"""Most verified tokens that are remembered, so that their hash need not be computed again."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """What is kept of a token: whose it is, and how it is recognised."""
+    """What is stored of a token: its owner, and how it is recognised."""
 
     id: str
     person: str
     hash: str
     check: str
-    """A few digits of another hash, by which a wrong secret is refused without the work of the first."""
+    """A few digits of a cheap hash, which refuses a wrong secret without computing the expensive one."""
     made: str
     expires: str
     assistant: bool = False
@@ -51,8 +51,8 @@ class Token:
 
 
 class Tokens:
-    """The tokens of an office, in a file that only its owner can read. A change of the file counts from the next request on;
-    where it is `audited`, the log says what has changed."""
+    """The tokens of an office, in a file that only its owner can read. A change of the file counts from the next
+    request on; if `audited`, changes are logged."""
 
     def __init__(self, path: Path, *, audited: bool = False) -> None:
         self._audited = audited
@@ -62,7 +62,7 @@ class Tokens:
         self._known: dict[bytes, str] = {}
 
     def add(self, person: str, *, assistant: bool = False, days: int = DAYS) -> str:
-        """A new token for a person: the only time that it is seen."""
+        """A new token for a person; it is shown only now."""
         if not 1 <= days <= MOST_DAYS:
             raise DuotoneError(f"a token is for 1 to {MOST_DAYS} days, got {days}")
         now = datetime.now(UTC)
@@ -73,7 +73,7 @@ class Tokens:
         return f"duo_{ident}_{secret}"
 
     def revoke(self, person: str, ident: str | None = None) -> int:
-        """Take away all tokens of a person, or one of them; how many these were."""
+        """Revoke all tokens of a person, or one of them; returns how many."""
         with self._changed() as tokens:
             lost = [token.id for token in tokens.values() if token.person == person and ident in (None, token.id)]
             for each in lost:
@@ -81,17 +81,17 @@ class Tokens:
         return len(lost)
 
     def every(self) -> list[Token]:
-        """All of them."""
+        """All tokens."""
         return list(self._read().values())
 
     def known(self, ident: str) -> Token | None:
-        """A token by its public part, if it still holds."""
+        """A token by its public part, if still valid."""
         token = self._read().get(ident)
         return token if token is not None and token.holds(datetime.now(UTC)) else None
 
     def verified(self, text: str) -> Token | None:
-        """The token that this is; None for anything else, which takes no time. A token takes a while the first time: do it in
-        a thread."""
+        """The token that this text is; None for anything else, quickly. The first check of a token is slow: do it in a
+        thread."""
         parts = SHAPE.fullmatch(text)
         token = None if parts is None else self.known(parts[1])
         if parts is None or token is None or not hmac.compare_digest(_check(parts[2]), token.check):
@@ -110,7 +110,7 @@ class Tokens:
         return token
 
     def _mark(self, token: Token, text: str) -> bytes:
-        """By which a text that was verified is remembered, without the text."""
+        """By what a verified text is remembered, without the text."""
         return hmac.digest(self._key, f"{token.hash} {text}".encode(), "sha256")
 
     def _read(self) -> dict[str, Token]:
@@ -130,7 +130,7 @@ class Tokens:
         return self._tokens
 
     def _note(self, tokens: Mapping[str, Token]) -> None:
-        """Audit lines about a file that has changed, whoever changed it: the command does so in a process of its own."""
+        """Log the changes of the file, also those by the command, which runs in a process of its own."""
         if not self._audited:
             return
         if self._stamp is None:
@@ -143,7 +143,7 @@ class Tokens:
 
     @contextmanager
     def _changed(self) -> Iterator[dict[str, Token]]:
-        """The tokens, to be changed; the file is then replaced at once, and nobody else changes it meanwhile."""
+        """The tokens, for a change; then the file is replaced in one step, and nobody else changes it meanwhile."""
         import fcntl
 
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -160,5 +160,5 @@ class Tokens:
 
 
 def _check(secret: str) -> str:
-    """32 bits of a secret that has 256: whoever has no token almost never makes the memory-hard hash be computed."""
+    """32 bits of the 256-bit secret: without a token one almost never causes the memory-hard hash to be computed."""
     return hashlib.sha256(secret.encode()).hexdigest()[:8]

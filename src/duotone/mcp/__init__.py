@@ -1,6 +1,6 @@
-"""The Model Context Protocol: the operations of an office as tools of an assistant.
+"""The Model Context Protocol: the operations of an office as an assistant's tools.
 
-`tools` are made of the list of operations, and served over standard input and output, or over HTTP within a service.
+`tools` are made from the list of operations, and served over standard input and output, or over HTTP within a service.
 """
 
 from importlib.util import find_spec

@@ -1,11 +1,9 @@
-"""What an assistant can do for its person, and the server of these tools: over standard input and output, or over HTTP within a
-service.
+"""An assistant's tools, and their server: over standard input and output, or over HTTP within a service.
 
-A tool is an operation of the list that has one, for any office: a service by a connection to it, or the desk of the service
-itself. Tools decide nothing about budgets and permissions; the office does.
+A tool is an operation of the list that declares one, for any office: a service over a connection, or the desk of the
+service itself. Tools decide nothing about budgets and permissions; the office does.
 
-The library's low-level server is used: its other one changes the logging of the process, and passes over arguments that it
-does not know.
+The library's low-level server is used: its other one changes the logging of the process, and ignores unknown arguments.
 """
 
 from __future__ import annotations
@@ -62,7 +60,8 @@ class Tool:
 
     @property
     def listed(self) -> ListedTool:
-        """What an assistant reads about it: what it takes as JSON Schema, strict, without the words for programmers."""
+        """A tool's description for an assistant: its parameters as strict JSON Schema, without notes for
+        programmers."""
         schema = self.arguments.model_json_schema()
         return ListedTool(
             name=self.about.name,
@@ -93,11 +92,11 @@ async def _ask(office: OfficeCall, given: Any) -> Document:
 
 
 USES: Mapping[str, Use] = {"requests": _requests, "plan": _plan, "ask": _ask}
-"""What is more than an operation by itself."""
+"""Tools that do more than one operation."""
 
 
 def _use(operation: Operation) -> Use:
-    """What a tool does: its operation, with the terms of a question where it takes some."""
+    """A tool's work: its operation, with the terms of a question if it takes some."""
 
     async def use(office: OfficeCall, given: Any) -> Document:
         terms = [] if operation.takes is None else [_terms(given)]
@@ -107,13 +106,13 @@ def _use(operation: Operation) -> Use:
 
 
 def _terms(given: Sent) -> Document:
-    """Those that were given, as a service takes them."""
+    """The given terms, as a service takes them."""
     sent = given.model_dump(exclude_unset=True, include=set(Terms.model_fields))
     return {name: value for name, value in sent.items() if value is not None and value is not False}
 
 
 def _tool(operation: Operation) -> Tool | None:
-    """The tool of an operation; None where an assistant has none."""
+    """The tool of an operation; None if assistants have none."""
     about = operation.tool
     if about is None:
         return None
@@ -136,7 +135,7 @@ NEXT: Mapping[str, str] = {
 
 
 def _as_plan(request: Document) -> Document:
-    """A request as an assistant sees it, with what comes next."""
+    """A request as an assistant sees it, with the next step."""
     state, number = str(request["state"]), request["request"]
     who = "another person than the one who asks" if "other" in request.get("waits_for", ()) else "your person"
     waits = (
@@ -152,7 +151,7 @@ TOOLS = tuple(tool for tool in map(_tool, LIST) if tool is not None)
 
 LOG = logging.getLogger("duotone.assistant")
 OFFICE = "duotone.office"
-"""Under which name the office of a request's caller travels with the request."""
+"""The key under which a request carries its caller's office."""
 BROKEN = "something went wrong, and whoever runs the service can see what; if a question was being asked, its charge stands"
 INSTRUCTIONS = (
     "Private yes/no answers about tables that stay with their owner. Every answer spends a privacy budget that never comes"
@@ -162,8 +161,8 @@ INSTRUCTIONS = (
 
 
 def assistant_server(office_of: Callable[[ServerRequestContext[Any, Any]], OfficeCall]) -> Server[Any]:
-    """A server with the tools, for the office that a request finds. What is refused is shown as it says; of any other error,
-    nothing is."""
+    """A server with the tools, for the office that belongs to a request. Refusals are shown as they are; other errors
+    are hidden."""
     tools = {tool.about.name: tool for tool in TOOLS}
 
     async def listed(_: ServerRequestContext[Any, Any], __: PaginatedRequestParams | None) -> ListToolsResult:
@@ -204,7 +203,7 @@ class Mounted:
     office_of: Callable[[Request], OfficeCall]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request for whoever makes it."""
+        """Serve one request for its caller."""
         scope[OFFICE] = self.office_of(Request(scope))
         await self.manager.handle_request(scope, receive, send)
 
@@ -219,11 +218,11 @@ def mounted(
     hosts: Sequence[str] = (),
     largest: int = 2**20,
 ) -> Mounted:
-    """The tools over streamable HTTP, for the office of whoever makes a request: `office_of` says which, and may refuse.
+    """The tools over streamable HTTP, for the office of each request's caller: `office_of` finds it, and may refuse.
 
-    There are no sessions: every request stands for itself under its own token, and any process of a service can serve it.
-    Where `hosts` are given, as "127.0.0.1:*" or "duotone.example.org", a request for another one is refused, and so is one from
-    a page of another one, so that no web page can lead a browser here under another name.
+    There are no sessions: every request carries its own token, and any process of a service can serve it. With `hosts`,
+    as "127.0.0.1:*" or "duotone.example.org", requests for other hosts and from pages of other hosts are refused, so
+    that no web page can lead a browser here under another name.
     """
     origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
     security = TransportSecuritySettings(
@@ -246,8 +245,8 @@ def _office_in(context: ServerRequestContext[Any, Any]) -> OfficeCall:
 
 
 def office_of(connection: Connection) -> OfficeCall:
-    """A service, by a connection to it under an assistant's token. Each call is made in a thread, since an answer takes long. A
-    person's own token is refused, under which nothing would need their approval."""
+    """A service, over a connection with an assistant's token. Each call runs in a thread, since answers take long. A
+    person's own token is refused, because nothing would need their approval."""
     if not connection.me().get("assistant"):
         raise DuotoneError(
             "this token is a person's own, under which an assistant would ask without approval: give it one that was made with"

@@ -81,7 +81,7 @@ on, always certain from 29
 
     @cached_property
     def certain(self) -> float:
-        """From how many people on an answer is never wrong; infinite where that is never so."""
+        """The margin from which an answer is never wrong; infinite if there is none."""
         return max(self.never)
 
     @property

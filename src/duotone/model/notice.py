@@ -88,7 +88,7 @@ def budget_notes(privacy: ApproxDP) -> tuple[Notice, ...]:
     ()
     >>> print(*budget_notes(ApproxDP(50, "0.01")), sep="\\n")
     weak: with epsilon 50 answers may tell whether a certain person is in the table; 1 is usual
-    weak: with probability up to delta, 0.01, answers may give a person away; keep it far below 1 in as many as there are people
+    weak: with probability up to delta, 0.01, answers may give a person away; keep it far below 1 / (number of people)
     >>> print(*budget_notes(ApproxDP(0)))
     a coin toss: with epsilon 0 and delta 0 an answer tells nothing about the table
     """

@@ -21,13 +21,13 @@ TENTHS = (0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
 async def ask_page(request: Request) -> Response:
-    """The form, filled as the address says."""
+    """The form, filled from the address."""
     dataset = await _dataset(request)
     return await _page(request, dataset, AskedForm.of(dataset, request.query_params))
 
 
 async def check(request: Request) -> Response:
-    """What is wrong with a question, or what it would cost and how accurate it would be."""
+    """Mistakes in a question, or its cost and accuracy."""
     dataset = await _dataset(request)
     asked = AskedForm.of(dataset, await form_of(request))
     checked = await _checked(request, dataset, asked)
@@ -35,17 +35,17 @@ async def check(request: Request) -> Response:
 
 
 async def ask(request: Request) -> Response:
-    """The answer; or of made-up rows; or the menus' question as SQL, to go on from there."""
+    """The answer, from the table or from made-up rows; or the menus' question as SQL for editing."""
     dataset, sent = await _dataset(request), await form_of(request)
     asked = AskedForm.of(dataset, sent)
     if sent.get("do") == "sql":
         try:
             return await _page(request, dataset, as_sql(dataset, asked))
-        except Refused as refused:  # what stands in the menus is kept
+        except Refused as refused:  # keep what stands in the menus
             why = f"The menus make no SQL yet: {refused.on_page}. Finish them, or write the question here."
             return await _page(request, dataset, replace(asked, mode="sql"), refused.status, mistake=why)
     if sent.get("do") not in ("ask", "made-up"):
-        return await _page(request, dataset, asked)  # somebody without a script wants to see the price
+        return await _page(request, dataset, asked)  # without scripts, show the price first
     terms = asked.terms(dataset, asked=True) | ({"made_up": True} if sent["do"] == "made-up" else {})
     try:
         answer = await do(request, "ask", dataset["name"], terms)
@@ -62,7 +62,7 @@ async def ask(request: Request) -> Response:
 
 
 async def certificate(request: Request) -> Response:
-    """A certificate, to keep and to check."""
+    """A certificate as a file."""
     name, charge = request.path_params["dataset"], number_of(request, "charge")
     document = await do(request, "certificate", name, charge)
     return download(json.dumps(document, indent=1), f"certificate-{charge}.json")
@@ -78,7 +78,7 @@ async def _dataset(request: Request) -> dict[str, Any]:
 
 
 async def _checked(request: Request, dataset: Mapping[str, Any], asked: AskedForm) -> dict[str, Any]:
-    """The preview for the template, and the SQL that was composed; or what is wrong."""
+    """The preview for the template and the composed SQL; or the mistake."""
     shown: dict[str, Any] = {"preview": None, "mistake": None, "sql": None, "curve": None, "beyond": ""}
     if not asked.begun:
         return shown
@@ -101,15 +101,15 @@ async def _page(request: Request, dataset: Mapping[str, Any], asked: AskedForm, 
 
 
 def as_sql(dataset: Mapping[str, Any], asked: AskedForm) -> AskedForm:
-    """The form with the menus' question written out."""
+    """The form with the menus' question as SQL."""
     terms = asked.terms(dataset, asked=False)
     if "question" not in terms:
-        raise Refused("bad question", "which groups may be shown is not asked in SQL")
+        raise Refused("bad question", "choose another question: which groups there are has no SQL")
     return replace(asked, mode="sql", question=terms["question"])
 
 
 def answer_shown(dataset: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer for its template, and where to go to spend more on it, or to have a definite one."""
+    """An answer for its template, with links to spend more on it, or to get a definite one."""
     terms = answer.get("terms", {})
     asked = "question" in terms and not answer.get("made_up")
     more = twice(terms) if asked else None
@@ -123,7 +123,7 @@ def answer_shown(dataset: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[
 
 
 def priced(dataset: Mapping[str, Any]) -> bool:
-    """Whether answers may be bought at an ε: where close calls are charged, only with a budget for that."""
+    """Whether answers have a price ε: if close calls are charged, only with a budget for definite answers."""
     return dataset["close_calls"] is None or dataset["close_calls"]["definite"] is not None
 
 
@@ -146,7 +146,7 @@ def accuracy(preview: Mapping[str, Any], groups: bool) -> Plot:
 
 
 def _said(by_margin: Mapping[str, float], last: float, word: str) -> str:
-    """The curve in a sentence: where one person decides, and at the last few margins of the curve."""
+    """The curve in a sentence: at a margin of one person, and at its last few margins."""
     unit, several = ("is in the group", "are") if word == "not shown" else ("would flip the answer", "would")
     others = [(people, chance) for people, chance in by_margin.items() if 1 < int(people) <= last][-4:]
     more = "".join(f", {chance:.3g} where {people} {several}" for people, chance in others)

@@ -1,4 +1,4 @@
-"""The form of the ask page: what stands in it, and the terms that it means."""
+"""The form of the ask page: its fields, and the terms that they mean."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ WRONGS = {
 }  # fmt: skip
 OTHER = "other"
 USUAL, DELTAS = ("0.1", "0.2", "0.5", "1"), ("1e-6", "1e-7", "1e-8", "1e-9", "1e-10", "1e-12")
-"""Values of ε and δ to begin with."""
+"""Default values of ε and δ."""
 
 
 @dataclass(frozen=True)
 class AskedForm(Chosen):
-    """Every field, as text: the menus', and the others."""
+    """All fields as text: the menus and the others."""
 
     mode: str = "menus"
-    """Or sql."""
+    """"menus" or "sql"."""
     question: str = ""
     way: str = ""
     """How the price is given: epsilon, error or close."""
@@ -48,7 +48,7 @@ class AskedForm(Chosen):
 
     @classmethod
     def of(cls, dataset: Mapping[str, Any], sent: Mapping[str, str]) -> AskedForm:
-        """What was sent; where nothing was, what most would begin with."""
+        """The form that was sent, or one with the usual values."""
         first = {
             "way": "epsilon" if dataset["close_calls"] is None else "close",
             "epsilon": _usual(dataset),
@@ -58,11 +58,11 @@ class AskedForm(Chosen):
 
     @property
     def begun(self) -> bool:
-        """Whether there is something to check: before that, nothing is wrong."""
+        """Whether anything was entered: before that, nothing is wrong."""
         return bool(self.question.strip() if self.mode == "sql" else self.limit.strip() or self.what == "groups")
 
     def terms(self, dataset: Mapping[str, Any], *, asked: bool) -> dict[str, Any]:
-        """The terms that the form means; a guess of people is for a preview, a purpose for what is asked."""
+        """The terms of the form; a guess of people is for a preview, a purpose for a question."""
         about: dict[str, Any] = {"question": self.question} if self.mode == "sql" else composed(dataset, self)
         about |= self._price()
         if self.max_groups.strip():
@@ -97,14 +97,14 @@ class AskedForm(Chosen):
 
 
 def _usual(dataset: Mapping[str, Any]) -> str:
-    """The largest of the usual values of which the budget has room for four, and what is left for one."""
+    """The largest usual ε of which the budget allows four; or else what is left."""
     most = min(float(dataset["budget"]["epsilon"]) / 4, _room(dataset)[0])
     fitting = [value for value in USUAL if float(value) <= most]
     return fitting[-1] if fitting else USUAL[0]
 
 
 def _room(dataset: Mapping[str, Any]) -> tuple[float, float]:
-    """What is left of ε and δ for who asks: of the budget, and of an allowance."""
+    """What is left of ε and δ for the caller: of the budget, and of an allowance."""
     rooms = [room for room in (dataset["budget"], dataset["left"], dataset["allowance"] or {}) if "epsilon" in room]
     return min(float(room["epsilon"]) for room in rooms), min(float(room["delta"]) for room in rooms)
 
@@ -117,7 +117,7 @@ def _whole(text: str, what: str) -> int:
 
 
 def query_of(terms: Mapping[str, Any], price: Fraction | None) -> str:
-    """The address of the ask page with these terms in its form, at this ε; for None, at one that most would begin with."""
+    """The address of the ask page with these terms, at this ε; for None, at the usual one."""
     sent = {"mode": "sql", "question": terms["question"], "way": "epsilon"}
     if price is not None:
         sent |= {"epsilon": OTHER, "epsilon_other": plain(price), "delta": terms.get("delta", "")}
@@ -131,7 +131,7 @@ def query_of(terms: Mapping[str, Any], price: Fraction | None) -> str:
 
 
 def twice(terms: Mapping[str, Any]) -> Fraction | None:
-    """Twice the ε of terms, where they name one."""
+    """Twice the ε of the terms, if they have one."""
     try:
         return 2 * exact(str(terms["epsilon"]))
     except (KeyError, DuotoneError):
@@ -139,7 +139,7 @@ def twice(terms: Mapping[str, Any]) -> Fraction | None:
 
 
 def plain(value: Fraction) -> str:
-    """A number as one would write it: a decimal where that is exact.
+    """A number as people write it: as a decimal if that is exact.
 
     >>> plain(Fraction(1, 2)), plain(Fraction(1, 3))
     ('0.5', '1/3')

@@ -1,4 +1,4 @@
-"""Graphs of the studio: from text that anybody can type, from files, and back."""
+"""Graphs of the studio: from typed text, from files, and back."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from duotone.resources import temporary_folder
 
 MOST_DATASETS, MOST_EDGES, MOST_TEXT = 200, 2_000, 100_000
 FAR = 1e5
-"""How far from the middle a dataset may be placed."""
+"""The largest coordinate of a dataset."""
 
 
 def from_text(edges: str, blue: str) -> ColouredGraph:
     """A graph from its edge list and its blue datasets, as `duotone design edges.csv --blue` reads them.
 
-    Two names with a comma between them are neighbours, a name by itself is a dataset without any; a name with a comma in it
-    stands in double quotes.
+    Two names with a comma between them are neighbours; a single name is a dataset without neighbours; a name that
+    contains a comma stands in double quotes.
 
     >>> from_text("a, b\\nb, c\\nd", "a, b").level("a")
     1
@@ -56,14 +56,14 @@ def from_text(edges: str, blue: str) -> ColouredGraph:
 
 
 def _rows(text: str) -> list[tuple[int, list[str]]]:
-    """Lines that are not blank, each with its number, as names without blanks around them."""
+    """Non-blank lines with their numbers, as names without surrounding blanks."""
     reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
     rows = [(reader.line_num, [name.strip() for name in row]) for row in reader]
     return [(number, row) for number, row in rows if any(row)]
 
 
 def to_text(graph: ColouredGraph) -> tuple[str, str]:
-    """The edge list of a graph and its blue datasets, as `from_text` reads them."""
+    """The edge list of a graph and its blue datasets, for `from_text`."""
     names = graph.labels()
     joined = [(names[a], names[b]) for a, b in graph.edge_array().tolist()]
     alone = set(names) - {name for pair in joined for name in pair}
@@ -76,7 +76,7 @@ def _written(rows: list[tuple[str, ...]]) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name in a list: in double quotes where a comma, a quote or a blank at its end would mislead.
+    """A name in a list: in double quotes if a comma, a quote or a blank at its end would mislead.
 
     >>> quoted("a"), quoted("2,1")
     ('a', '"2,1"')
@@ -86,7 +86,7 @@ def quoted(name: str) -> str:
 
 
 def from_file(name: str, content: bytes) -> ColouredGraph:
-    """A graph with colours from a file that somebody sends: node-link JSON or GraphML, by the ending of its name."""
+    """A coloured graph from an uploaded file: node-link JSON, GraphML or an edge list, by the ending of its name."""
     ending = Path(name).suffix.lower()
     if len(content) > MOST_TEXT:
         raise DuotoneError(f"the studio takes files of up to {MOST_TEXT:,} bytes, got {len(content):,}")
@@ -100,14 +100,14 @@ def from_file(name: str, content: bytes) -> ColouredGraph:
         try:
             graph = ColouredGraph.from_networkx(read_networkx(place, "the file"))
         except DuotoneError:
-            raise  # in words of ours
-        except (AttributeError, LookupError, RecursionError, TypeError, ValueError):  # of a file that only resembles one
+            raise  # in our words
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError):  # from a file that only resembles one
             raise DuotoneError("the file is not a graph with coloured nodes") from None
     return from_text(*to_text(graph))
 
 
 def places_from(text: str) -> dict[str, tuple[float, float]]:
-    """Where datasets were placed by hand, as the drawing keeps it: a JSON object of pairs of numbers."""
+    """Where datasets were placed by hand: a JSON object of pairs of numbers."""
     if not text.strip():
         return {}
     try:
@@ -121,7 +121,7 @@ def places_from(text: str) -> dict[str, tuple[float, float]]:
 
 @dataclass(frozen=True)
 class Example:
-    """A graph with a budget under which it is worth looking at."""
+    """An example graph, with a budget."""
 
     title: str
     says: str

@@ -1,4 +1,5 @@
-"""The interface for programs, as a page: every route, what it takes and what it gives, from its description by OpenAPI."""
+"""The interface for programs as a page: every route, what it takes and what it returns, from its OpenAPI
+description."""
 
 from __future__ import annotations
 
@@ -12,11 +13,11 @@ from duotone.pages.render import render
 
 Schema = Mapping[str, Any]
 WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "array": "list"}
-"""What JSON's kinds are called on a page."""
+"""Names of JSON's types on a page."""
 
 
 async def interface_page(request: Request) -> Response:
-    """Every route, and the shapes of what is sent."""
+    """Every route, and the shapes of the documents."""
     described = request.app.openapi()
     routes = [
         {
@@ -48,7 +49,7 @@ def _body(route: Schema) -> str | None:
 
 
 def _kind(schema: Schema) -> str:
-    """What a value may be, in a few words.
+    """The type of a value, in a few words.
 
     >>> _kind({"anyOf": [{"type": "string"}, {"type": "null"}]}), _kind({"type": "array", "items": {"type": "integer"}})
     ('text', 'list of whole number')

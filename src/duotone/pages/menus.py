@@ -1,4 +1,4 @@
-"""Questions from menus: what may be chosen for a dataset, and the SQL of what was chosen."""
+"""Questions from menus: the choices for a dataset, and the SQL of what was chosen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlglot.tokens import Tokenizer
 from duotone.desk.callers import Refused
 
 Dataset = Mapping[str, Any]
-"""As the desk describes it."""
+"""The desk's description of a dataset."""
 NUMBERS = ("integer", "float", "decimal", "untyped")
 MOMENTS = ("date", "time")
 GROUPABLE = ("text", "integer", "boolean", "date", "untyped")
@@ -33,7 +33,7 @@ RESERVED = {word for words in Tokenizer.KEYWORDS for word in words.split()}
 
 @dataclass(frozen=True)
 class Chosen:
-    """What stands in the menus: all of it as text."""
+    """The contents of the menus, all as text."""
 
     what: str = "count"
     comparison: str = ">"
@@ -45,9 +45,9 @@ class Chosen:
 
 
 def offered(dataset: Dataset) -> dict[str, dict[str, str]]:
-    """What can be asked of a dataset: headings, and under each what is chosen and how it is called.
+    """The choices for a dataset: headings, and under each the values with their labels.
 
-    With a unit, people are counted by it, and a value of each is needed where values are ordered or counted.
+    With a unit, people are counted by it; ordered or counted values need one per person.
     """
     one, several = dataset["per_unit"], dataset["max_rows"] is not None
     alone = dataset["unit"] is None
@@ -69,7 +69,7 @@ def offered(dataset: Dataset) -> dict[str, dict[str, str]]:
 
 
 def examples(dataset: Dataset) -> list[str]:
-    """Questions in SQL that this dataset can be asked, to begin with.
+    """Example questions in SQL for this dataset.
 
     >>> columns = {"age": {"kind": "integer", "bounds": ["18", "70"], "groups": None},
     ...            "Home town": {"kind": "text", "bounds": None, "groups": ["Ely", "Wells"]}}
@@ -89,7 +89,7 @@ def examples(dataset: Dataset) -> list[str]:
         value, kind = str(columns[column]["groups"][0]), columns[column]["kind"]
         if 0 < len(value.strip()) <= LONGEST:
             made.append(f"{people} filter (where {identifier(column)} = {literal(value, kind, column)}) >= 100")
-    groups = listed if dataset["close_calls"] else [*listed, *groupable(dataset)]  # which are not chosen there
+    groups = listed if dataset["close_calls"] else [*listed, *groupable(dataset)]  # the menus do not offer them
     for by in map(identifier, groups[:1]):
         made.append(f"select {by}, {people} > 50 from {identifier(dataset['name'])} group by {by}")
     return made or [f"{people} > 500"]
@@ -101,12 +101,12 @@ def counted_people(dataset: Dataset) -> str:
 
 
 def groupable(dataset: Dataset) -> list[str]:
-    """The columns that people can be grouped by."""
+    """The columns by which people can be grouped."""
     return [name for name, about in dataset["columns"].items() if about["kind"] in GROUPABLE and name != dataset["unit"]]
 
 
 def composed(dataset: Dataset, chosen: Chosen) -> dict[str, Any]:
-    """The question that was chosen, as terms have it: its SQL, or the columns of groups that may be shown.
+    """The chosen question as terms: its SQL, or the columns of groups that may be shown.
 
     >>> visits = {"name": "visits", "unit": None, "per_unit": None, "max_rows": None, "columns": {
     ...     "age": {"kind": "integer", "bounds": ["0", "99"]}, "town": {"kind": "text", "bounds": None}}}
@@ -164,8 +164,8 @@ def _condition(dataset: Dataset, chosen: Chosen) -> str:
 
 
 def literal(text: str, kind: str, what: str, bounds: object = None) -> str:
-    """A value in SQL, of what a column holds; text of a file without types is a number where it looks like one, unless it is
-    written in quotes.
+    """A value of a column in SQL. In a file without types, text that looks like a number is one, unless it is in
+    quotes.
 
     >>> [literal(text, "untyped", "it") for text in ("7", "'7'", "O'Hara")]
     ['7', "'7'", "'O''Hara'"]

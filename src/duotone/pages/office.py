@@ -1,4 +1,4 @@
-"""The pages about an office besides asking: a dataset's budget, the requests that wait, and what its owner sees."""
+"""The pages about an office besides asking: a dataset's budget, requests, and the owner's page."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ DONE = {
     "refuse": "The request is refused.",
     "allow": "Your assistant’s allowance is set.",
 }
-"""What was done, as the page says it."""
+"""Confirmations, by code."""
 
 
 async def budget_page(request: Request) -> Response:
-    """How many such questions are left, what was spent and by whom."""
+    """What is left, what was spent and by whom."""
     name = request.path_params["dataset"]
     dataset = await do(request, "dataset", name)
     price = {"epsilon": request.query_params.get("epsilon", "0.1"), "delta": request.query_params.get("delta", "")}
@@ -49,13 +49,13 @@ async def budget_file(request: Request) -> Response:
 
 
 async def verify(request: Request) -> Response:
-    """Whether the ledger is as it was written."""
+    """Whether the ledger is unaltered."""
     name = request.path_params["dataset"]
     return render(request, "verified.html", name=name, verdict=await do(request, "verify", name))
 
 
 def such(dataset: Mapping[str, Any], price: Mapping[str, str]) -> dict[str, Any]:
-    """A plain question at a price; where close calls alone are charged, at none."""
+    """A plain question at a price; without a price if only close calls are charged."""
     question = {"question": f"{counted_people(dataset)} > 1"}
     if dataset["close_calls"] is not None:
         return question
@@ -63,7 +63,7 @@ def such(dataset: Mapping[str, Any], price: Mapping[str, str]) -> dict[str, Any]
 
 
 def gauge(budget: Mapping[str, Any], price: Mapping[str, str]) -> dict[str, float]:
-    """The shares of the budget that are spent and that a question takes; what is left is the rest."""
+    """The spent share of the budget and the share of a question; the rest is left."""
     calls = budget["close_calls"]
     if calls is not None:
         total, used, one = calls["of"], calls["used"] + calls["reserved"], 1.0
@@ -75,7 +75,7 @@ def gauge(budget: Mapping[str, Any], price: Mapping[str, str]) -> dict[str, floa
 
 
 async def requests_page(request: Request, status: int = 200, problem: str | None = None) -> Response:
-    """Every request that one may see, those that wait first, and the allowances of one's assistant."""
+    """Every request that the caller may see, the waiting ones first, and the allowances of the caller's assistant."""
     requests = (await do(request, "requests"))["requests"]
     requests.sort(key=lambda one: (not one["may_decide"], one["state"] != "approved", -one["request"]))
     requests = [{**one, "stands": standing(one)} for one in requests]
@@ -89,7 +89,7 @@ async def requests_page(request: Request, status: int = 200, problem: str | None
 
 
 def standing(request: Mapping[str, Any]) -> str:
-    """How a request stands, and who said so.
+    """The state of a request, and who decided.
 
     >>> one = {"needs": "another person", "decided_by": ["ana"]}
     >>> [standing({**one, "state": state}) for state in ("waiting", "approved", "used")]
@@ -117,14 +117,14 @@ async def decide(request: Request) -> Response:
 
 
 async def ask_approved(request: Request) -> Response:
-    """Ask what was approved."""
+    """Ask an approved request."""
     dataset = await do(request, "dataset", (await form_of(request)).get("dataset", ""))
     answer = await do(request, "ask", dataset["name"], {"request": number_of(request, "request")})
     return render(request, "answered.html", **answer_shown(dataset, answer))
 
 
 async def allow(request: Request) -> Response:
-    """Set what the assistant of the person may ask without approval."""
+    """Set what the caller's assistant may ask without approval."""
     return await _done(request, _allow(request), requests_page, "/requests?done=allow")
 
 
@@ -138,7 +138,7 @@ async def _allow(request: Request) -> None:
 
 
 async def owner_page(request: Request, status: int = 200, problem: str | None = None) -> Response:
-    """People, datasets, sessions, and what the owner should know of their engines."""
+    """People, datasets, sessions, and what the owner should know of engines."""
     overview, datasets = await do(request, "overview"), (await do(request, "datasets"))["datasets"]
     sessions = [] if who(request).assistant else (await do(request, "sessions"))["sessions"]
     changed = next((one for one in datasets if one["name"] == request.query_params.get("relabelled")), None)
@@ -147,19 +147,19 @@ async def owner_page(request: Request, status: int = 200, problem: str | None = 
 
 
 async def end_session(request: Request) -> Response:
-    """End a session; one's own, too."""
+    """End a session, possibly one's own."""
     await do(request, "end_session", request.path_params["session"])
     return to(request, "/owner")
 
 
 async def relabel(request: Request) -> Response:
-    """Say that the data has changed."""
+    """Give the data a new version."""
     version, name = (await form_of(request)).get("version", "").strip(), request.path_params["dataset"]
     return await _done(request, do(request, "relabel", name, version), owner_page, f"/owner?relabelled={quoted(name)}")
 
 
 async def _done(request: Request, work: Awaitable[object], page: Page, address: str) -> Response:
-    """Go to an address once something is done; with a bad value, the page and what is wrong."""
+    """Redirect after the work; if a value is bad, show the page with the mistake."""
     try:
         await work
     except Refused as refused:

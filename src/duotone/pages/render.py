@@ -1,4 +1,4 @@
-"""Pages from templates: everything that comes from outside is escaped, and what would steer a screen is shown as text."""
+"""Pages from templates: all outside text is escaped, and invisible characters are shown as text."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from duotone.words import budgets, sentences
 
 HERE = Path(__file__).parent
 UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Control characters, marks without a width or that turn the direction of text, and separators of lines."""
+"""Control characters, invisible marks, marks of text direction, and line separators."""
 
 LARGEST = 2**31 - 1
 Handler = Callable[[Request], Awaitable[Response]]
 Page = Callable[[Request, int, str | None], Awaitable[Response]]
-"""A page with a status and what is wrong."""
+"""A page with a status and a message."""
 
 
 class Verbatim(str):
-    """Text that a field must send back as it came: escaped for HTML, but not made visible."""
+    """Text that a field must send back unchanged: escaped for HTML, but not made visible."""
 
     __slots__ = ()
 
 
 def visible(value: object) -> object:
-    """A value as a page shows it: control characters and marks of direction as escapes that one can see; line ends are kept.
+    """A value as a page shows it: control characters and direction marks become visible escapes; line ends are kept.
 
     >>> visible("a\\u202eb\\x00\\n<i>"), visible(None), visible(3)
     ('a\\\\u202eb\\\\x00\\n<i>', '', 3)
@@ -83,7 +83,7 @@ ENVIRONMENT.filters |= {
 
 
 def render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
-    """A page, or a part of one, with what every template may use: who is logged in, the token of forms, the path."""
+    """A page, or a part of one, with what every template may use: the caller, the token of forms, the path."""
     common = {
         "caller": caller(request),
         "csrf": getattr(request.state, "csrf", ""),
@@ -93,31 +93,31 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
 
 
 def download(content: str, name: str) -> Response:
-    """A file."""
+    """A file to download."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, media_type=guess_type(name)[0], headers=headers)
 
 
 def partial(request: Request) -> bool:
-    """Whether only a part of a page is asked for, by htmx."""
+    """Whether htmx asks for a part of a page."""
     return request.headers.get("HX-Request") == "true"
 
 
 def to(request: Request, address: str) -> Response:
-    """Go to another page; for a part of a page, the whole page goes."""
+    """Redirect to another page; a request for a part redirects the whole page."""
     if partial(request):
         return Response(status_code=204, headers={"HX-Redirect": address})
     return RedirectResponse(address, 303)
 
 
 def caller(request: Request) -> Caller | None:
-    """Who is logged in."""
+    """Who is logged in; None for a stranger."""
     known: Caller | None = getattr(request.state, "caller", None)
     return known
 
 
 def who(request: Request) -> Caller:
-    """Who is logged in, where a stranger does not come."""
+    """Who is logged in, on pages that strangers cannot reach."""
     known = caller(request)
     if known is None:
         raise Refused("bad token", "log in first")
@@ -125,24 +125,24 @@ def who(request: Request) -> Caller:
 
 
 async def do(request: Request, operation: str, *given: Any) -> Document:
-    """Do an operation of the list for whoever is logged in: `Desk.call`."""
+    """Run an operation for the caller: `Desk.call`."""
     document: Document = await request.app.state.desk.call(who(request), operation, *given)
     return document
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form, each as text, the last of a name; no files."""
+    """The fields of a form as text (the last one of each name), without files."""
     async with request.form(max_files=0, max_fields=100, max_part_size=2**18) as form:
         return {name: str(value) for name, value in form.multi_items()}
 
 
 def fields_of(kind: type[Any], sent: Mapping[str, str]) -> dict[str, str]:
-    """What a form sends of the fields of a dataclass."""
+    """The sent fields of a dataclass."""
     return {field.name: sent[field.name].replace("\r\n", "\n") for field in fields(kind) if field.name in sent}
 
 
 def number_of(request: Request, name: str) -> int:
-    """A number in the address; one that nothing can have is unknown."""
+    """A number in the address; an impossible one is unknown."""
     number: int = request.path_params[name]
     if number > LARGEST:
         raise Refused("unknown", f"there is no {name} {number}")
@@ -150,7 +150,7 @@ def number_of(request: Request, name: str) -> int:
 
 
 def signed_in(handler: Handler) -> Handler:
-    """A handler for those who are logged in; what is refused is shown in its sentence."""
+    """A handler for logged-in callers; shows the sentence of a refusal."""
 
     async def serve(request: Request) -> Response:
         if caller(request) is None:
@@ -164,7 +164,7 @@ def signed_in(handler: Handler) -> Handler:
 
 
 def refusal(request: Request, refused: Refused) -> Response:
-    """What is not served and why: a part of a page where a part was asked for."""
+    """A refusal as a page, or as a part of one if a part was requested."""
     template = "refused_part.html" if partial(request) else "refused.html"
     answer = render(request, template, refused.status, refused=refused)
     if refused.retry_after is not None:
@@ -173,7 +173,7 @@ def refusal(request: Request, refused: Refused) -> Response:
 
 
 def choose_dataset(page: str) -> Handler:
-    """The page with the datasets that one may see, each with its address under another page; the only one at once."""
+    """The list of the caller's datasets, each with its address under another page; a single one redirects at once."""
 
     async def choose(request: Request) -> Response:
         datasets = (await do(request, "datasets"))["datasets"]

@@ -1,4 +1,4 @@
-"""Every address of the pages; and the door: logging in with a token, or by the organisation's own sign-in."""
+"""All addresses of the pages; and the login, with a token or by the organisation's sign-in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENDED = "Your session has ended: its time was over, its token was revoked or has
 
 
 async def login_page(request: Request) -> Response:
-    """The form, and what it sends."""
+    """The login form, and what it sends."""
     if request.method == "GET" and caller(request) is not None:
         return to(request, "/")
     auth: Any = request.app.state.auth
@@ -36,14 +36,14 @@ async def login_page(request: Request) -> Response:
 
 
 async def front_page(request: Request) -> Response:
-    """Where one would start."""
+    """The first page."""
     known = caller(request)
     first = {"analyst": "/ask", "auditor": "/budget", "owner": "/owner"}
     return to(request, "/login" if known is None else first[known.person.role])
 
 
 def routes() -> list[BaseRoute]:
-    """The pages, which do operations of the desk (`app.state.desk`) as every other way in does."""
+    """The pages, which call operations of the desk (`app.state.desk`) like HTTP and MCP."""
     return [
         Route("/", front_page),
         Route("/login", login_page, methods=["GET", "POST"]),

@@ -32,12 +32,12 @@ T = TypeVar("T")
 LONGEST_NUMBER = 40
 HALVES = (0, 0.25, 0.5, 0.75, 1)
 NOTES = 5
-"""The datasets that are named as having room for more, at most."""
+"""Most datasets that are listed as having room for more."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the form says; all of it as text."""
+    """The form's fields, all as text."""
 
     edges: str = ""
     blue: str = ""
@@ -52,7 +52,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the studio shows for it: as much as there is of a drawing, the mechanism and its pictures, and what is wrong."""
+    """The result: as much of a drawing, the mechanism and its pictures as there is, and what is wrong."""
 
     drawing: Drawing | None = None
     problem: str | None = None
@@ -65,7 +65,7 @@ class Shown:
 
 
 def example(name: str) -> Asked:
-    """An example, as the form would have it."""
+    """An example, as a filled form."""
     if name not in EXAMPLES:
         raise Refused("unknown", f"there is no example {name}")
     chosen = EXAMPLES[name]
@@ -76,7 +76,7 @@ def example(name: str) -> Asked:
 
 
 def show(asked: Asked) -> Shown:
-    """The optimal mechanism, drawn; or the graph and what is wrong with the rest."""
+    """The optimal mechanism, drawn; or the graph and the mistake."""
     if not asked.edges.strip():
         return Shown(EMPTY)
     try:
@@ -116,7 +116,7 @@ def privacy_of(asked: Asked) -> ApproxDP:
 
 
 def boundary_of(asked: Asked, graph: ColouredGraph) -> Boundary:
-    """Both sides alike, one value, or one for each blue dataset of the boundary."""
+    """The boundary: both sides alike, one value, or one for each blue dataset of the boundary."""
     if asked.boundary == "balanced":
         return "balanced"
     if asked.boundary == "one":
@@ -148,7 +148,7 @@ def _room(free: Mapping[Any, Any]) -> list[str]:
 
 
 def _two_errors(graph: ColouredGraph, entries: Mapping[str, Any], privacy: ApproxDP) -> Plot:
-    """How rarely both sides of the boundary can be wrong, and where the pairs of neighbours across it lie."""
+    """The trade-off between both errors at the boundary, and where its pairs of neighbours lie."""
     names = graph.labels()
     errors = {name: float(Fraction(entry["error"])) for name, entry in entries.items()}
     dots: dict[tuple[float, float], list[str]] = {}
@@ -169,7 +169,7 @@ def _two_errors(graph: ColouredGraph, entries: Mapping[str, Any], privacy: Appro
 
 
 def _by_epsilon(privacy: ApproxDP) -> Plot:
-    """The error at the boundary, both sides alike, as ε grows."""
+    """The error at the boundary, equal on both sides, as ε grows."""
     now = privacy.epsilon
     most = max(3.0, min(12.0, math.ceil(1.5 * now)))
     curve = [(e, _wrong(ApproxDP(e, float(privacy.delta)))) for e in (most * i / 60 for i in range(61))]
@@ -193,7 +193,7 @@ def _floats(privacy: ApproxDP) -> ApproxDP:
 
 
 async def studio_page(request: Request) -> Response:
-    """The whole page: an example, or what a form without a script sends."""
+    """The whole page: an example, or the form of a browser without scripts."""
     if request.method == "POST":
         asked = await _asked(request)
     else:
@@ -207,7 +207,7 @@ async def result(request: Request) -> Response:
 
 
 async def load(request: Request) -> Response:
-    """A graph from a file."""
+    """Load a graph from a file."""
     async with request.form(max_files=1, max_fields=20, max_part_size=MOST_TEXT) as form:
         sent = form.get("file")
         if not isinstance(sent, UploadFile) or not sent.filename:
@@ -240,7 +240,7 @@ async def _answer(request: Request, template: str, asked: Asked) -> Response:
 
 
 async def _drawn(request: Request, drawing: Callable[[], T]) -> T:
-    """A drawing by the desk's threads, in which everybody has a share."""
+    """Run a drawing in the desk's threads, which all callers share."""
     return cast("T", await request.app.state.desk.draw(who(request), drawing))
 
 

@@ -1,4 +1,4 @@
-"""Where pictures draw: the places of datasets, edges, bars and curves, in the units of an SVG; templates write them."""
+"""Positions in pictures: datasets, edges, bars and curves, in the units of an SVG; templates write them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from duotone.graphs.graph import ColouredGraph
 from duotone.plotting.graphs import columns_by_level
 
 COLUMN, ROW, TALLEST = 78, 88, 1100
-"""Units between columns and rows of datasets, and the height that a column may have."""
+"""Units between columns and rows of datasets, and the greatest height of a column."""
 MARGIN, NARROWEST, LOWEST = 52, 400, 240
 LABELLED = 40
-"""The datasets up to which each carries its name and probabilities."""
+"""Up to this many datasets, each shows its name and probabilities."""
 
 Places = Mapping[str, tuple[float, float]]
 
@@ -37,7 +37,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Edge:
-    """Two neighbours as drawn; `across` where their answers differ."""
+    """Two neighbours as drawn; `across` if their answers differ."""
 
     names: tuple[str, str]
     ends: tuple[float, float, float, float]
@@ -47,7 +47,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A coloured graph, and the box that holds it."""
+    """A coloured graph, and its box."""
 
     datasets: tuple[Dataset, ...]
     edges: tuple[Edge, ...]
@@ -57,12 +57,12 @@ class Drawing:
 
     @property
     def size(self) -> str:
-        """How far it may be made smaller: one that fits becomes as small as a phone, and a wider one is moved sideways."""
+        """The least width: a picture that fits shrinks to a phone's width, a wider one scrolls sideways."""
         return next((name for most, name in ((480, "fits"), (720, "wide"), (1100, "wider")) if self.box[2] <= most), "huge")
 
     @property
     def scale(self) -> float:
-        """By how much it is enlarged where there is room."""
+        """How much it is enlarged if there is room."""
         return 1.0 if self.box[3] > 480 else 1.3 if self.size == "fits" else 1.15
 
 
@@ -72,7 +72,8 @@ def drawing(
     entries: Mapping[str, Mapping[str, Any]] | None = None,
     path: Sequence[str] = (),
 ) -> Drawing:
-    """A graph where its datasets were placed, or else in columns by level; with what a mechanism does, and a path to stress."""
+    """A graph with datasets at given places, or else in columns by level; with a mechanism's probabilities, and a path
+    to highlight."""
     names = graph.labels()
     where, row = (places, ROW) if set(names) <= set(places) else _arranged(graph, names)
     steps = {frozenset(pair) for pair in itertools.pairwise(path)}
@@ -104,7 +105,7 @@ def drawing(
 
 
 def _arranged(graph: ColouredGraph, names: Sequence[str]) -> tuple[Places, float]:
-    """Columns by level, and the units between their rows."""
+    """Columns by level, and the distance between their rows."""
     by_name: Mapping[Hashable, tuple[float, float]] = columns_by_level(graph)
     heights = [y for _, y in by_name.values()]
     rows = max(heights) - min(heights)
@@ -118,7 +119,7 @@ def _number(entries: Mapping[str, Mapping[str, Any]] | None, name: str, key: str
 
 
 def _box(points: Iterable[tuple[float, float]]) -> tuple[int, int, int, int]:
-    """Left, top, width and height of a box around points, with a margin in which one can still click."""
+    """Left, top, width and height of a box around points, with a clickable margin."""
     across, down = zip(*points, strict=True)
     (left, width), (top, height) = _side(across, NARROWEST), _side(down, LOWEST)
     return left, top, width, height
@@ -131,12 +132,12 @@ def _side(values: Collection[float], least: int) -> tuple[int, int]:
 
 
 EMPTY = Drawing((), (), (0, 0, NARROWEST, LOWEST), 16, labelled=True)
-"""Room for the first dataset."""
+"""The empty box, for the first dataset."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A level: how likely yes is at the datasets there, at least and at most."""
+    """A level: the least and the greatest probability of yes at its datasets."""
 
     level: str
     datasets: int
@@ -146,7 +147,7 @@ class Bar:
 
 
 def bars(graph: ColouredGraph, entries: Mapping[str, Mapping[str, Any]]) -> list[Bar]:
-    """The line: a bar for every level, the surest yes first."""
+    """The line: a bar for each level, the surest yes first."""
     levels: dict[float, list[float]] = {}
     for name, d in zip(graph.labels(), graph.names, strict=True):
         levels.setdefault(graph.level(d), []).append(float(Fraction(entries[name]["yes"])))
@@ -160,7 +161,7 @@ def bars(graph: ColouredGraph, entries: Mapping[str, Mapping[str, Any]]) -> list
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis from `low` to `high`, with its ticks and what it says in words; `log` where equal steps multiply."""
+    """An axis from `low` to `high`, with ticks and a label; `log` for a logarithmic one."""
 
     low: float
     high: float
@@ -169,14 +170,14 @@ class Axis:
     log: bool = False
 
     def place(self, value: float) -> float:
-        """From 0 at the low end to 1 at the high one."""
+        """A value's position: 0 at the low end, 1 at the high one."""
         scale: Callable[[float], float] = math.log if self.log else float
         return (scale(min(max(value, self.low), self.high)) - scale(self.low)) / (scale(self.high) - scale(self.low))
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A curve in a frame, with dots; every place in the units of the SVG."""
+    """A curve in a frame, with dots, in the units of the SVG."""
 
     title: str
     says: str
@@ -189,7 +190,7 @@ class Plot:
 
 
 FRAME = (46.0, 14.0, 304.0, 216.0)
-"""Left, top, width and height of the frame of a plot, in a picture of 360 × 280."""
+"""Left, top, width and height of a plot's frame, in a picture of 360 × 280."""
 
 
 def plot(
@@ -201,7 +202,7 @@ def plot(
     says: str,
     dots: Iterable[tuple[float, float, str]] = (),
 ) -> Plot:
-    """A curve through points, and dots with a sentence each; `says` is the picture in words."""
+    """A curve through points, and dots with a sentence each; `says` describes the picture."""
     left, top, width, height = FRAME
 
     def at(across: float, up: float) -> tuple[float, float]:

@@ -1,10 +1,10 @@
-"""Pictures. Each function draws on `ax`, or on a new figure, and returns the figure; `save` writes it.
+"""Pictures. Each function draws on `ax`, or on a new figure, and returns the figure; `save` writes it to a file.
 
-A new figure shows itself in a notebook. It is made without pyplot, so that no backend is chosen and nothing stays open.
+A new figure is shown in a notebook. It is made without pyplot, so that no backend is chosen and no figure stays open.
 Blue datasets are discs and red ones squares, in colours that colour-blind readers can tell apart.
 
-Imports everything but `cli` and `paper`. A file for what is drawn: `graphs`, `curves` (of mechanisms), `questions` (and their
-answers), `budgets` (what they buy, audits, ledgers); `figures` is what they share.
+Imports everything but `cli` and `paper`. One file per subject: `graphs`, `curves` (mechanisms), `questions` (and their
+answers), `budgets` (what they buy, audits, ledgers); they share `figures`.
 """
 
 from duotone.plotting.budgets import audit_bound, capacities, spending

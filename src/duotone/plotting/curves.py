@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARKED = 45
-"""The points of a curve up to which each is marked."""
+"""Up to this many points of a curve, each is marked."""
 
 
 def line_phases(mechanism: LineMechanism, blue: int, red: int, *, ax: Axes | None = None) -> Figure:
@@ -72,10 +72,10 @@ def error_by_distance(
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """The balanced optimum's error by how many people would flip the answer, from 1 on, a line per budget; of a mechanism
-    that is not balanced, a line for each mistake.
+    """The balanced optimum's error by how many people would flip the answer, from 1 on, a line per budget; for a
+    mechanism that is not balanced, a line per kind of mistake.
 
-    Each line ends where the error becomes exactly 0, and says where that is. `labels` name the budgets.
+    Each line ends where the error becomes exactly 0, and is labelled there. `labels` name the budgets.
     """
     mechanisms = [budget if isinstance(budget, LineMechanism) else balanced(budget) for budget in budgets]
     sides = [side for mechanism in mechanisms for side in _sides(mechanism)]
@@ -103,14 +103,15 @@ def error_by_distance(
 
 
 def _sides(mechanism: LineMechanism) -> list[tuple[LineMechanism, bool, str]]:
-    """What of a mechanism is drawn: whether it is the red side, and its name; one side where both are alike."""
+    """The drawn sides of a mechanism, each with its label: whether it is the red side; only one if both are alike."""
     if mechanism.boundary == "balanced":
         return [(mechanism, False, "")]
     return [(mechanism, False, ": false no"), (mechanism, True, ": false yes")]
 
 
 def tradeoff_curve(budgets: Sequence[PrivacyDefinition], *, ax: Axes | None = None) -> Figure:
-    """Truth at the blue boundary against the most truth then possible at the red one; the balanced point marked."""
+    """The truth at the blue boundary against the most truth then possible at the red one; the balanced point is
+    marked."""
     figure, ax = new_axes(ax, (5.2, 5.0))
     for i, privacy in enumerate(budgets):
         colour = SEQUENCE[i % len(SEQUENCE)]
@@ -127,12 +128,12 @@ def tradeoff_curve(budgets: Sequence[PrivacyDefinition], *, ax: Axes | None = No
 
 
 SHOWN = 0.001
-"""The chance of a close call at which the picture ends, and half as far again."""
+"""The picture ends where the chance of a close call falls to this, plus half of that distance."""
 
 
 def three_way(table: Table, *, title: str | None = None, ax: Axes | None = None) -> Figure:
-    """Pr[yes], Pr[no] and Pr[too close to call] by how many people would have to be different to flip the answer: to the right
-    those who can make it a no, to the left those who can make it a yes."""
+    """Pr[yes], Pr[no] and Pr[too close to call] by how many people would have to be different to flip the answer: to no
+    on the right, to yes on the left."""
     figure, ax = new_axes(ax, (7.2, 4.2))
     clear = clear_from(table, str(SHOWN)) or table.reach
     levels = np.unique(np.linspace(-1 - 1.5 * clear, 1.5 * clear, 801).astype(int))

@@ -48,14 +48,14 @@ def _written(figure: Figure, kind: str) -> bytes:
 
 @cache
 def figure_class() -> Any:
-    """The class of new figures; matplotlib is imported when the first one is drawn."""
+    """The class of new figures; matplotlib is imported with the first one."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("a picture", "draw") from None
 
     class Picture(Figure):
-        """A figure that a notebook shows, whatever backend it has."""
+        """A figure that a notebook shows, with any backend."""
 
         def _repr_png_(self) -> bytes:
             return _written(self, "png")
@@ -72,13 +72,13 @@ def new_axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Any]:
 
 
 def titled(ax: Axes, title: str | None) -> None:
-    """Put a title, if there is one, above the axes, in lines."""
+    """Put a title, if any, above the axes, wrapped."""
     if title is not None:
         ax.set_title("\n".join(textwrap.wrap(title, 90)), fontsize=10, loc="left", parse_math=False)
 
 
 def framed(ax: Axes) -> None:
-    """Leave of the frame what carries a scale, and rule the heights."""
+    """Keep the parts of the frame that carry a scale, and draw horizontal grid lines."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color=FAINT, lw=0.4)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LARGEST = 400
-"""The number of datasets up to which a graph is drawn node by node."""
+"""Up to this many datasets, a graph is drawn node by node."""
 
 Positions = Mapping[Hashable, tuple[float, float]]
 
@@ -56,7 +56,8 @@ def graph(of: ColouredGraph | Mechanism, positions: Positions | None = None, *, 
 
 
 def boundary_graph(of: ColouredGraph, positions: Positions | None = None) -> Figure:
-    """Fig. 2. A coloured graph on the left, its boundary graph on the right with the datasets that each node stands for."""
+    """Fig. 2. A coloured graph on the left; on the right its boundary graph, each node with the datasets that it stands
+    for."""
     g = boundary_morphism(of)
     figure: Figure = figure_class()(figsize=(11, 4.6))
     left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1.15, 1]})

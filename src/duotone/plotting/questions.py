@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from duotone.tables.prepared import Prepared
 
 GROUPS = 80
-"""The groups up to which each has a line in a picture."""
+"""Up to this many groups, each has a line in a picture."""
 
 
 def answers(of: Answers, title: str | None = None, *, ax: Axes | None = None) -> Figure:
@@ -44,7 +44,7 @@ def answers(of: Answers, title: str | None = None, *, ax: Axes | None = None) ->
 
 
 def _mark(of: Answers, ax: Axes) -> None:
-    """Where an answer fell: how many people seem to be able to change it, and by how much that may be off."""
+    """Draw an answer's estimated margin, and how far off that may be."""
     seems, off = of.distance, of.sure.noise.give_or_take
     colour = COLOUR["blue" if of.answer else "red"]
     ax.axvspan(seems - off, seems + off, color=colour, alpha=0.12, lw=0)
@@ -57,8 +57,8 @@ def _mark(of: Answers, ax: Axes) -> None:
 
 
 def question(of: Prepared | Answers, title: str | None = None) -> Figure:
-    """How often the answer to a question is wrong, or too close to call, by how many people would flip it; of grouped answers,
-    these beside it. The title is the question, if there is no other."""
+    """How often the answer to a question is wrong, or too close to call, by how many people would flip it; grouped
+    answers stand beside it. The default title is the question."""
     from duotone.model.terms import DefiniteTerms
     from duotone.tables.answers import Answers
 
@@ -73,7 +73,7 @@ def question(of: Prepared | Answers, title: str | None = None) -> Figure:
             _mark(of, figure.axes[0])
         return figure
     size = 11, max(4.4, 1.6 + 0.24 * len(of.answers))
-    figure = figure_class()(figsize=size, layout="constrained")  # which leaves room for long names and titles
+    figure = figure_class()(figsize=size, layout="constrained")  # leaves room for long names and titles
     left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1, 1.4]})
     answers(of, ax=left)
     error_by_distance([terms.mechanism], title="each answer, with its share of the budget", labels=labels, ax=right)

@@ -1,5 +1,5 @@
-"""Questions about how many people are in each of some cells: is a value the most frequent one, are there at least this many
-different values, and any other that a search over a few counts decides."""
+"""Questions about the number of people in each of a few cells: whether a value is the most frequent one, whether there
+are enough distinct values, and any other question that a search over a few counts decides."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from duotone.questions.protocol import Neighbours, check_neighbours
 class Plurality:
     """Yes when `winner` has strictly more votes than every other choice; a tie is a no.
 
-    `choice(person)` is a person's vote, None or NaN for nobody. There must be another choice that someone could take.
+    `choice(person)` is a person's vote; None or NaN is no vote. There must be another possible choice.
 
     Guarantee: levels are exact distances (docs/theory.md).
 
@@ -41,7 +41,7 @@ class Plurality:
 
     def _votes(self, people: Sequence[Any]) -> tuple[int, list[int]]:
         chosen = map(self.choice, people)
-        votes = Counter(vote for vote in chosen if vote is not None and vote == vote)  # NaN is no choice
+        votes = Counter(vote for vote in chosen if vote is not None and vote == vote)  # NaN is not a choice
         own = votes.pop(self.winner, 0)
         return own, sorted(votes.values(), reverse=True)
 
@@ -51,16 +51,16 @@ class Plurality:
         return own > max(rivals, default=0)
 
     def level(self, people: Sequence[Any]) -> float:
-        """Each change moves the lead by 1, or by 2 where a vote changes hands; to win, every rival must fall behind."""
+        """Each change moves the lead by 1, or by 2 if a vote changes hands; to win, every rival must fall behind."""
         own, rivals = self._votes(people)
         others = None if self.neighbours == "add-remove" else len(people) - own
         return plurality_level(own, rivals, others)
 
 
 def plurality_level(own: int, rivals: Sequence[int], others: int | None, reach: int | None = None) -> float:
-    """The level from the votes; `others` is how many people did not vote for it, or None under add-remove.
+    """The level from the votes; `others` is how many people did not vote for the choice, or None under add-remove.
 
-    Of the rivals the strongest are enough, one more than `reach`, beyond which the level may be anything.
+    Only the strongest rivals are needed, `reach` + 1 of them; beyond `reach` the level may be anything.
     """
     lead = own - max(rivals, default=0)
     if others is None:
@@ -79,7 +79,7 @@ def _ahead(rivals: Sequence[int], own: int) -> int:
 
 @dataclass(frozen=True)
 class Distinct:
-    """Yes when people have at least `at_least` different values; None and NaN count as no value.
+    """Yes when people have at least `at_least` distinct values; None and NaN are no values.
 
     There must always be a value that nobody has yet.
 
@@ -107,14 +107,14 @@ class Distinct:
         return len(self._counts(people)) >= self.at_least
 
     def level(self, people: Sequence[Any]) -> float:
-        """The rarest values are emptied first; every newcomer brings one more."""
+        """The rarest values are removed first; every newcomer adds one."""
         counts = self._counts(people)
         return distinct_level(len(counts), counts, self.at_least, len(people) if self.neighbours == "replace" else None)
 
 
 def distinct_level(different: int, rarest: Sequence[int], at_least: int, people: int | None) -> float:
-    """The level from how many values there are and how many people have each of the rarest; of more values than these, that
-    many people and more. `people` is how many there are in all, with a value or without; None under add-remove."""
+    """The level from the number of values and the counts of the rarest ones; further values have at least as many
+    people each. `people` is how many there are in all, with a value or without; None under add-remove."""
     too_many = different - at_least + 1
     if too_many > 0:
         return (list(accumulate(rarest, initial=0))[too_many] if too_many <= len(rarest) else sum(rarest) + 1) - 1
@@ -123,15 +123,15 @@ def distinct_level(different: int, rarest: Sequence[int], at_least: int, people:
 
 Counts = NDArray[np.int64]
 MOST_TABLES = 4 * 10**7
-"""Tables that a search looks at, at most."""
+"""Most tables that a search examines."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Yes when `asked` says so of how many people are in each of `cells` cells.
+    """Yes when `asked` is true of the number of people in each of `cells` cells.
 
-    `cell(person)` is a person's cell, from 0 on, or None for none of them. `asked` takes an array with a row for each table
-    and a column for each cell, and gives a Boolean for each row. Levels are searched for up to `reach` changes.
+    `cell(person)` is a person's cell, from 0 on, or None for none of them. `asked` takes an array with a row for each
+    table and a column for each cell, and returns a Boolean for each row. Levels are searched for up to `reach` changes.
 
     Guarantee: levels are exact distances up to `reach` (docs/theory.md).
 
@@ -155,18 +155,18 @@ class Cells:
         return [counts[i] for i in range(self.cells)]
 
     def truth(self, people: Sequence[Any]) -> bool:
-        """What is asked, of this table."""
+        """The answer for this table."""
         return bool(self.asked(np.array([self._counts(people)], dtype=np.int64))[0])
 
     def level(self, people: Sequence[Any]) -> float:
-        """Look at every table that is 1, 2, … changes away."""
+        """Examine every table that is 1, 2, … changes away."""
         counts = self._counts(people)
         outside = len(people) - sum(counts) if self.neighbours == "replace" else None
         return cells_level(counts, self.asked, self.reach, outside)
 
 
 def require_few(cells: int, reach: int) -> None:
-    """Refuse a search that would not end soon."""
+    """Refuse a search that would take too long."""
     if not (cells >= 1 and reach >= 1 and (2 * reach + 1) ** cells <= MOST_TABLES):
         raise DuotoneError(
             f"with this budget an answer has {reach} levels, too many for a question about {cells} counts: raise epsilon or "
@@ -182,10 +182,11 @@ def cells_level(
     *,
     somewhere: bool = False,
 ) -> int:
-    """The level, up to `reach` changes; `outside` is how many people are in none of the cells, or None under add-remove.
-    With `somewhere`, everybody is in one of them.
+    """The level, up to `reach` changes; `outside` is how many people are in none of the cells, or None under
+    add-remove.
 
-    Tables are looked at by how much the first cell changes, by little first.
+    With `somewhere`, everybody is in one of them. Tables are examined by how much the first cell changes, the smallest
+    change first.
     """
     here = np.array([counts], dtype=np.int64)
     yes, turns = bool(asked(here)[0]), reach + 1
@@ -206,7 +207,7 @@ def cells_level(
 
 
 def _changes(steps: Counts, outside: int | None) -> Counts:
-    """How many people must join or leave; where they are replaced, how many must move, those outside among them."""
+    """How many people must join or leave; under replace, how many must move, including those outside."""
     moved: Counts = np.abs(steps).sum(axis=1)
     return moved if outside is None else np.asarray((moved + np.abs(steps.sum(axis=1))) // 2)
 

@@ -19,8 +19,8 @@ from duotone.questions.threshold import clipped
 
 @dataclass(frozen=True)
 class Side:
-    """What a difference of averages needs to know of a group: how many, their sum, and the largest and smallest from each
-    end."""
+    """What a difference of averages needs to know of a group: its size, its sum, and its largest and smallest
+    values."""
 
     people: int
     total: int
@@ -29,7 +29,7 @@ class Side:
 
     @property
     def value(self) -> Fraction | None:
-        """None for an empty group."""
+        """The average; None for an empty group."""
         return Fraction(self.total, self.people) if self.people else None
 
     @property
@@ -38,7 +38,7 @@ class Side:
         return Side(self.people, -self.total, [-v for v in self.smallest], [-v for v in self.largest])
 
     def lowered(self, newcomer: int) -> LoweredAverage:
-        """As it falls, with newcomers at the bottom."""
+        """The group for a search that lowers it, with newcomers at the bottom."""
         return LoweredAverage(self, newcomer)
 
 
@@ -47,15 +47,15 @@ Bounds = tuple[int, int]
 
 @dataclass(frozen=True)
 class Difference:
-    """Yes when w₁·average(first side) − w₂·average(second side) > `more_than`, or equal to it where not `strict`; with
-    nobody on a side, no. Where `quantiles` has a number for a side, that lower quantile takes the place of its average: 1/2
-    for the median, 0 for the smallest value, 1 for the largest.
+    """Yes when w₁·average(first side) − w₂·average(second side) > `more_than` (or ≥, if not `strict`); an empty side is
+    a no. If `quantiles` has a number for a side, that lower quantile replaces its average: 1/2 for the median, 0 for
+    the smallest value, 1 for the largest.
 
-    `first(person)` and `second(person)` are a person's values on the two sides, whole numbers, None for who is not on it;
-    they are clipped to `bounds`, one pair for each side. `weights` are positive. Where a person may be on both sides, say
-    `shared`. Levels are searched for up to `reach` changes, as many as the mechanism has levels.
+    `first(person)` and `second(person)` are a person's integer values on the two sides, None for a person who is not on
+    it; they are clipped to `bounds`, one pair for each side. `weights` are positive. Set `shared` if a person may be on
+    both sides. Levels are searched for up to `reach` changes, as many as the mechanism has levels.
 
-    Guarantee: levels are exact distances up to `reach`; of `shared` sides, a safe bound (docs/theory.md).
+    Guarantee: levels are exact distances up to `reach`; for `shared` sides, a safe bound (docs/theory.md).
 
     >>> arm = {"A": lambda p: p[1] if p[0] == "A" else None, "B": lambda p: p[1] if p[0] == "B" else None}
     >>> trial = Difference(arm["A"], arm["B"], bounds=((0, 1), (0, 1)), more_than=0)
@@ -98,7 +98,7 @@ class Difference:
         return self._compared.truth(*self._sides(people))
 
     def level(self, people: Sequence[Any]) -> float:
-        """Search over how many join and leave each side, always those who matter most."""
+        """Search over how many people join and leave each side, always those with the greatest effect."""
         sides = self._sides(people)
         if self.neighbours == "add-remove":
             return difference_level(*sides, self._compared, self.reach, None)
@@ -124,7 +124,7 @@ def _side(values: Sequence[int], q: Given | None, reach: int) -> AnySide:
 
 @dataclass(frozen=True)
 class Compared:
-    """How two sides are compared: w₁·value₁ − w₂·value₂ against a limit. `shared` tells whether one person may be on
+    """How two sides are compared: w₁·value₁ − w₂·value₂ against a limit. `shared`: whether one person may be on
     both."""
 
     bounds: tuple[Bounds, Bounds]
@@ -134,7 +134,8 @@ class Compared:
     shared: bool = False
 
     def truth(self, first: AnySide, second: AnySide) -> bool:
-        """Both sides have somebody, and the first is larger by more than the limit, or by it."""
+        """Whether neither side is empty, and the first exceeds the second by more than the limit (or by at least
+        it)."""
         a, b = first.value, second.value
         if a is None or b is None:
             return False
@@ -146,7 +147,7 @@ def difference_level(first: AnySide, second: AnySide, compared: Compared, reach:
     """The level, up to `reach` changes; `neither` is how many people are on neither side, or None under add-remove."""
     yes = compared.truth(first, second)
     (low, high), (other_low, other_high) = compared.bounds
-    # To turn a yes, lower the first side and raise the second, that is, lower its mirror image; for a no, the reverse.
+    # To flip a yes, lower the first side and raise the second, that is, lower its mirror image; for a no, the reverse.
     if yes:
         lowering: tuple[Lowered, Lowered] = first.lowered(low), second.mirrored.lowered(-other_high)
         goal = Goal(compared.weights, compared.limit, compared.strict, yes)
@@ -162,8 +163,8 @@ def difference_level(first: AnySide, second: AnySide, compared: Compared, reach:
 
 @dataclass(frozen=True)
 class Goal:
-    """What two lowered sides, with weights, must add up to for the answer to turn: at most `most`, or less where not
-    `included`. Of a yes, an empty side turns it too."""
+    """What the weighted values of two lowered sides must sum to for the answer to flip: at most `most`, or less if not
+    `included`. For a yes, an empty side flips it too."""
 
     weights: tuple[Fraction, Fraction]
     most: Fraction
@@ -171,7 +172,7 @@ class Goal:
     yes: bool
 
     def met(self, first: Fraction | None, second: Fraction | None) -> bool:
-        """Whether these turn the answer."""
+        """Whether these sides flip the answer."""
         if first is None or second is None:
             return False
         total = self.weights[0] * first + self.weights[1] * second
@@ -179,7 +180,7 @@ class Goal:
 
 
 class LoweredAverage:
-    """A group whose average is to fall: the largest leave first, and newcomers come in at the bottom."""
+    """A group whose average is to fall: the largest leave first, and newcomers join at the bottom."""
 
     def __init__(self, side: Side, newcomer: int) -> None:
         self.people, self.newcomer = side.people, newcomer
@@ -190,11 +191,11 @@ class LoweredAverage:
         return self.left[leave] + join * self.newcomer, self.people - leave + join
 
     def above(self, leave: int) -> int:
-        """How far the values of those who stay are above the bottom, in all."""
+        """The sum of distances from the bottom, for those who stay."""
         return self.left[leave] - (self.people - leave) * self.newcomer
 
     def best(self, changes: int) -> Fraction | None:
-        """The least average of a group with somebody in it, after this many people have left or joined."""
+        """The least average of a non-empty group after this many people have left or joined."""
         most = min(changes, len(self.left) - 1)
         ways = [self.after(leave, changes - leave) for leave in range(most + 1)]
         return _least([total for total in ways if total[1]])
@@ -205,13 +206,14 @@ Lowered = LoweredAverage | LoweredQuantile
 
 
 def _least(options: Sequence[tuple[int, int]]) -> Fraction | None:
-    """The smallest of some fractions. Python rounds the quotient of two integers correctly, so floats sort out all but ties."""
+    """The smallest of some fractions. Python rounds the quotient of two integers correctly, so floats decide all but
+    ties."""
     floor = min((a / b for a, b in options), default=None)
     return min((Fraction(a, b) for a, b in options if a / b == floor), default=None)
 
 
 def _joining(first: Lowered, second: Lowered, goal: Goal, reach: int) -> int:
-    """Under add-remove the two groups change independently: some changes fall in one group, the rest in the other."""
+    """Under add-remove the groups change independently: some changes are in one group, the rest in the other."""
     emptied = min(first.people, second.people) if goal.yes else reach + 1
     least = min(emptied, reach + 1)
     others = [second.best(j) for j in range(least)]
@@ -226,7 +228,7 @@ def _joining(first: Lowered, second: Lowered, goal: Goal, reach: int) -> int:
 
 
 def _sharing(first: Lowered, second: Lowered, goal: Goal, reach: int, *, replaced: bool) -> int:
-    """Where one person may be on both sides, one change may be one on each: a bound, never more than the distance, that
+    """If one person may be on both sides, one change may be one on each: a bound, never more than the distance, that
     changes by at most 1 between neighbours."""
     emptied = min(first.people, second.people) if goal.yes else reach + 1
     best = [_least_so_far(side, replaced) for side in (first, second)]
@@ -238,10 +240,10 @@ def _sharing(first: Lowered, second: Lowered, goal: Goal, reach: int, *, replace
 
 
 def _least_so_far(side: Lowered, replaced: bool) -> Iterator[Fraction | None]:
-    """The least after up to 0, 1, 2, … changes; where people are `replaced`, each may be one leaving and one joining."""
+    """The least after up to 0, 1, 2, … changes; with `replaced`, each may be one person leaving and one joining."""
     least: Fraction | None = None
     for changes in itertools.count():
-        if replaced:  # the largest leaving and someone joining at the bottom never raise it
+        if replaced:  # that the largest leave and others join at the bottom never raises it
             total, size = side.after(min(changes, side.people), changes)
             option = Fraction(total, size) if size else None
         else:
@@ -251,8 +253,8 @@ def _least_so_far(side: Lowered, replaced: bool) -> Iterator[Fraction | None]:
 
 
 def _replacing(first: Lowered, second: Lowered, goal: Goal, reach: int, neither: int) -> int:
-    """Under replace a person who changes leaves one place for another. More changes never hurt, so the least number is found
-    by bisection."""
+    """Under replace a person leaves one place for another. More changes never hurt, so the least number is found by
+    bisection."""
     most = min(reach, first.people + second.people + neither)
     low, high = 1, most + 1
     while low < high:
@@ -268,8 +270,8 @@ Pair = tuple[tuple[int, int], tuple[int, int]]
 
 
 def _moves(first: Lowered, second: Lowered, goal: Goal, changes: int, neither: int) -> Iterator[Pair]:
-    """Sums and sizes of both groups after so many changes, the best among them. Everybody who may join a group does, and of
-    those in a group as many leave as there are changes: someone at the top leaving never hurts, unless the group would be
+    """Sums and sizes of both groups after this many changes, the best among them. Everybody who may join a group does,
+    and as many leave a group as there are changes: someone at the top leaving never hurts, unless the group becomes
     empty."""
     for leave in range(min(changes, first.people) + 1):
         for other in {min(changes - leave, second.people), min(changes - leave, second.people - 1)}:
@@ -279,11 +281,12 @@ def _moves(first: Lowered, second: Lowered, goal: Goal, changes: int, neither: i
 
 
 def _joins(first: Lowered, second: Lowered, goal: Goal, changes: int, leave: int, other: int) -> Iterable[int]:
-    """How many of the newcomers may join the first group for the best; the rest join the second.
+    """The best number of newcomers who join the first group; the rest join the second.
 
-    Of averages a few numbers are enough: with n people left who are α above the bottom in all, the average of n + j is
-    α / (n + j) above it, which is convex in j, and so is the sum of both sides'. Where its slopes are equal is its least; next
-    to it lies the best whole number, unless a group has nobody but newcomers."""
+    For averages a few numbers suffice: if n people stay, with sum of distances α above the bottom, the average of n + j
+    people is α / (n + j) above it. This is convex in j, and so is the sum of both sides. It is least where the slopes
+    are equal; the best whole number is next to that, unless a group has only newcomers.
+    """
     if not (isinstance(first, LoweredAverage) and isinstance(second, LoweredAverage)):
         return range(changes + 1)
     sides = ((first, leave, goal.weights[0]), (second, other, goal.weights[1]))

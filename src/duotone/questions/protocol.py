@@ -1,4 +1,4 @@
-"""What a question is; and, or, not of questions; and how to find out by brute force whether levels are right."""
+"""What a question is; and, or, not of questions; and a brute-force check of levels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duotone.model.checks import Neighbours as Neighbours
 
 
 def check_neighbours(neighbours: str) -> None:
-    """Refuse a relation of another name: a misspelt one must not be taken for the other."""
+    """Refuse an unknown relation: a misspelt one must not be taken for another."""
     if neighbours not in ("add-remove", "replace"):
         raise DuotoneError(f"neighbours must be add-remove or replace, got {neighbours}")
 
@@ -39,7 +39,7 @@ class Question(Protocol):
 
 @dataclass(frozen=True)
 class Combined:
-    """Several questions under one rule: `and` takes the least of their levels, `or` the greatest.
+    """Several questions under one rule: the level of `and` is the least of their levels, of `or` the greatest.
 
     Guarantee: neighbours' levels differ by at most 1, and the sign is the truth; so answers are private. The level is a
     bound, not the distance, and answers need not be optimal: release them with `Coin(…, basis="safe bound")`.
@@ -73,7 +73,7 @@ class Combined:
 
 
 def combined_level(rule: Literal["and", "or", "not"], levels: Sequence[Any]) -> Any:
-    """The least of levels, or the greatest; of `not`, the other side of the line. Of arrays, in each place."""
+    """The least of levels, or the greatest; for `not`, the negated answer's level. For arrays, element by element."""
     return -1 - levels[0] if rule == "not" else (np.minimum if rule == "and" else np.maximum).reduce(levels)
 
 
@@ -85,7 +85,7 @@ class Negated:
 
     @property
     def neighbours(self) -> Neighbours:
-        """Which datasets are neighbours: as in the question itself."""
+        """Its relation: the same as the question's."""
         return self.part.neighbours
 
     def truth(self, people: Sequence[Any]) -> bool:
@@ -93,14 +93,14 @@ class Negated:
         return not self.part.truth(people)
 
     def level(self, people: Sequence[Any]) -> float:
-        """The other side of the line, as far from the boundary."""
+        """The level on the other side, at the same distance."""
         return float(combined_level("not", [self.part.level(people)]))
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What brute force says of a question. `private` is the ±1 rule, and that levels and truth agree; `exact` that levels
-    are distances. `counterexample` is the first dataset, or pair of neighbours, that shows otherwise."""
+    """The result of a brute-force check. `private`: the ±1 rule holds, and levels agree with the truth; `exact`: levels
+    are distances. `counterexample` is the first dataset, or pair of neighbours, that fails."""
 
     private: bool
     exact: bool
@@ -111,8 +111,8 @@ class Verdict:
 def verify(question: Question, domain: Iterable[Hashable], *, people: int = 3, reach: int = 3) -> Verdict:
     """Brute force over every dataset of up to `people` people with values from `domain`.
 
-    Datasets are collections without an order. Distances up to `reach` must be right, and larger ones must be given as
-    larger. Under add-remove, tables of up to `people + reach` people are looked through, so that these are the true ones.
+    Datasets are unordered collections. Distances up to `reach` must be right, and larger ones must be claimed as
+    larger. Under add-remove, tables of up to `people + reach` people are searched, so that these distances are true.
 
     >>> from duotone.questions import Threshold
     >>> verify(Threshold(value=int, lowest=0, highest=1, at_least=2), [0, 1])

@@ -1,4 +1,5 @@
-"""Is a quantile, the smallest or the largest value above a limit? And quantiles that are compared with each other."""
+"""Is a quantile, the smallest or the largest value above a limit? And the quantiles of two groups, for comparing
+them."""
 
 from __future__ import annotations
 
@@ -15,10 +16,10 @@ from duotone.questions.threshold import CROWD, Threshold
 
 
 def quantile(q: Given, above: Callable[[Any], bool], neighbours: Neighbours = "add-remove") -> Threshold:
-    """Yes when the lower q-quantile, 0 < q < 1, lies above a limit; `above(person)` is whether a person's value does.
+    """Yes when the lower q-quantile, 0 < q < 1, is above a limit; `above(person)` says whether a person's value is.
 
     The lower q-quantile of n values is the ⌈q·n⌉-th smallest. It is above the limit exactly when fewer than q·n values
-    are not, which is a sum over people. Of nobody, it is not.
+    are not, which is a sum over people. Without people it is a no.
 
     >>> median = quantile("1/2", lambda age: age > 40)
     >>> median.truth([30, 45, 50]), median.level([30, 45, 50])
@@ -32,7 +33,8 @@ def quantile(q: Given, above: Callable[[Any], bool], neighbours: Neighbours = "a
 
 
 def quantile_scores(q: Fraction) -> tuple[Fraction, Fraction]:
-    """What somebody above a limit scores, and anybody else: the lower q-quantile is above it exactly when the sum is above 0.
+    """The scores of a person above a limit, and of any other: the lower q-quantile is above it exactly when their sum
+    is above 0.
 
     >>> quantile_scores(Fraction(1, 2))
     (Fraction(1, 2), Fraction(-1, 2))
@@ -41,10 +43,10 @@ def quantile_scores(q: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def smallest(above: Callable[[Any], bool], neighbours: Neighbours = "add-remove") -> Threshold:
-    """Yes when every person is above a limit and there is somebody: is the smallest value above it?
+    """Yes when there are people and all are above a limit: is the smallest value above it?
 
-    A person below outweighs any number of people above, so this is a sum over people too. The largest value, and "is there
-    anyone", are counts: `Threshold` of those above, at least 1.
+    One person below outweighs any number of people above, so this is a sum over people too. The largest value, and "is
+    there anyone", are counts: `Threshold` of those above, at least 1.
 
     >>> smallest(lambda age: age >= 18).level([30, 17, 45, 12])
     -2
@@ -64,8 +66,8 @@ def rank(q: Fraction, people: int) -> int:
 
 @dataclass(frozen=True)
 class QuantileSide:
-    """How many people, and the values around their q-quantile: itself and those next to it `upwards`, and those `downwards`
-    without it, as many each way as there may be changes. `turned` where the signs of all values are.
+    """The number of people, and the values around their q-quantile: `upwards` from it, itself included, and `downwards`
+    without it, one for each possible change. `turned` if all signs are reversed.
 
     >>> QuantileSide.of([1, 4, 4, 7, 9], Fraction(1, 2), 1)
     QuantileSide(people=5, q=Fraction(1, 2), upwards=[4, 7], downwards=[4], turned=False)
@@ -85,7 +87,7 @@ class QuantileSide:
 
     @property
     def value(self) -> Fraction | None:
-        """None for an empty group."""
+        """The quantile; None for an empty group."""
         return Fraction(self.upwards[0]) if self.people else None
 
     @property
@@ -95,7 +97,7 @@ class QuantileSide:
         return QuantileSide(self.people, self.q, upwards[:1] + downwards, upwards[1:], not self.turned)
 
     def lowered(self, newcomer: int) -> LoweredQuantile:
-        """As it falls, with newcomers at the bottom."""
+        """The group for a search that lowers it, with newcomers at the bottom."""
         return LoweredQuantile(self, newcomer)
 
     def rank(self, people: int) -> int:
@@ -104,7 +106,7 @@ class QuantileSide:
 
 
 class LoweredQuantile:
-    """A group whose quantile is to fall: the largest leave, and newcomers come in at the bottom."""
+    """A group whose quantile is to fall: the largest leave, and newcomers join at the bottom."""
 
     def __init__(self, side: QuantileSide, newcomer: int) -> None:
         self.people, self.newcomer = side.people, newcomer
@@ -113,9 +115,9 @@ class LoweredQuantile:
         self.downwards = [*side.upwards[:1], *side.downwards]
 
     def after(self, leave: int, join: int) -> tuple[int, int]:
-        """The quantile as a sum of one value; of nobody, of none.
+        """The quantile, as a sum of one value; of nobody, as a sum of none.
 
-        Of those who were there, it is then the one whose rank is less by how many have joined below.
+        Among those who stay, its rank is reduced by the number of newcomers below.
         """
         remaining = self.people - leave + join
         if not remaining:
@@ -124,8 +126,8 @@ class LoweredQuantile:
         return (self.downwards[self.at - at] if at > 0 else self.newcomer), 1
 
     def best(self, changes: int) -> Fraction | None:
-        """The least quantile of a group with somebody in it, after this many people have left or joined: it is least when all
-        join, or when as many leave as can."""
+        """The least quantile of a non-empty group after this many people have left or joined: least when all join, or
+        when as many leave as possible."""
         most = min(changes, self.people)
         ways = [self.after(leave, changes - leave) for leave in {0, most, max(0, most - 1)}]
         return min((Fraction(value) for value, there in ways if there), default=None)

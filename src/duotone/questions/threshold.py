@@ -1,4 +1,4 @@
-"""Is a sum over people at least so much? Counts, majorities, shares, sums and averages are all this question."""
+"""Is a sum over people at least a limit? Counts, majorities, shares, sums and averages are all this question."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from duotone.questions.protocol import Neighbours, check_neighbours
 CROWD = 2**50
 """More people than any table has."""
 FAR = 2.0**53
-"""As many changes as floats can count; whoever is further away counts as this far."""
+"""As many changes as floats can count; a larger distance counts as this."""
 
 
 @dataclass(frozen=True)
 class Scores:
     """What a threshold needs to know of its people, for one table or for many at once: arrays have one entry per table.
 
-    `largest` and `smallest` are scores with the number of people who have them, from the far end inwards. They are all
-    the people who matter (`who_matters`), or, with a `reach`, at least that many from each end (or all of them).
+    `largest` and `smallest` are scores with the number of people who have them, from the extreme inwards. They cover
+    everybody who matters (`who_matters`), or, with a `reach`, at least that many people from each end (or all).
     """
 
     total: NDArray[Any]
@@ -50,7 +50,7 @@ class Threshold:
     - a share of at least a/b: b − a for those counted, −a for others, at least 0
     - an average above a limit: value less limit on an integer grid, at least 1
 
-    With `somebody`, an empty table is a no (an average of nothing is above no limit).
+    With `somebody`, an empty table is a no (the average of nothing is not above a limit).
 
     Guarantee: levels are exact distances up to 2^53 changes, where there can be people at both bounds, and so differ by at most
     1 between neighbours (docs/theory.md; proofs/Threshold.v).
@@ -81,7 +81,7 @@ class Threshold:
 
     def level(self, people: Sequence[Any]) -> float:
         """Greedy: the changes that move the sum furthest, until it is on the other side."""
-        seen = somebody if self.somebody and self.at_least == 0 else int  # where more is asked for, nobody is a no anyway
+        seen = somebody if self.somebody and self.at_least == 0 else int  # with a larger limit, an empty table is a no anyway
         tally = scores(map(seen, self._values(people)))
         many = np.array([len(people)])
         there = People(many, many, absent=False) if self.somebody and self.at_least < 0 else None
@@ -90,19 +90,20 @@ class Threshold:
 
 
 def somebody(score: int, crowd: int = CROWD) -> int:
-    """The score that also counts people, but never so much that it outweighs 1: Σ somebody(s) ≥ somebody(c) exactly when
-    Σ s ≥ c and there is somebody, for c ≥ 0 and fewer people than `crowd`."""
+    """A score that also counts people, but never outweighs 1: Σ somebody(s) ≥ somebody(c) exactly when Σ s ≥ c and
+    there is somebody, for c ≥ 0 and fewer people than `crowd`."""
     return score * crowd + 1
 
 
 def clipped(values: Iterable[int], lowest: int, highest: int) -> list[int]:
-    """Values within their declared bounds (NaN at the lower one): a person never counts for more than declared."""
+    """Values clipped to their declared bounds (NaN to the lower one): a person never counts for more than declared."""
     return [lowest if not v > lowest else min(int(v), highest) for v in values]
 
 
 @dataclass(frozen=True)
 class People:
-    """How many people of each table have a score, and how many there are; `absent` where someone can be there without one."""
+    """How many people of each table have a score, and how many there are; `absent` if people without a score can be
+    there."""
 
     scored: NDArray[Any]
     every: NDArray[Any]
@@ -114,8 +115,8 @@ def levels(
 ) -> NDArray[np.float64]:
     """The level of every table: how many changes lower, or raise, the total to the other side.
 
-    With `there`, a table in which nobody has a score is a no, for `at_least` < 0: a yes is flipped also when all who have one
-    leave; and where a no would be flipped by that, one more must join, at the highest score.
+    With `there`, a table in which nobody has a score is a no, for `at_least` < 0. Then a yes is also flipped when
+    everybody with a score leaves; and if that would flip a no, one more person must join, at the highest score.
 
     >>> levels(scores([1, 1, 1, 0]), 0, 1, 2, "add-remove").tolist()
     [1.0]
@@ -137,12 +138,13 @@ def levels(
 
 
 def who_matters(lowest: int, highest: int, neighbours: Neighbours) -> tuple[int | None, int | None]:
-    """From which score on someone can be among the fewest changes that lower a total, and up to which one among those that
-    raise it; None where no score within the bounds is.
+    """The least score of a person who can be among the fewest changes that lower a total, and the greatest score for
+    those that raise it; None if no score within the bounds can.
 
-    Guarantee: levels are the same if nobody else is looked at. Under add-remove someone with score s who leaves lowers the
-    total by s, and someone who joins at the lowest score by −lowest: so nobody with s ≤ −lowest, or s ≤ 0, need ever leave.
-    Under replace someone lowers it by s − lowest, which is more than nothing for all above the lowest. The rest by mirroring.
+    Guarantee: levels are the same if nobody else is examined. Under add-remove someone with score s who leaves lowers
+    the total by s, and someone who joins at the lowest score by −lowest: so nobody with s ≤ −lowest, or s ≤ 0, need
+    ever leave. Under replace someone lowers it by s − lowest, which is positive for all above the lowest. The rest by
+    mirroring.
 
     >>> who_matters(-10, 90, "add-remove")  # who is more than 10 above the limit; joining at the top raises it most
     (11, None)
@@ -163,8 +165,8 @@ def fewest(
 ) -> NDArray[np.float64]:
     """The fewest changes that lower a total by at least `excess`, when newcomers may be as low as `lowest`.
 
-    `scores` come with the largest first. Those who are known to exist beyond `reach` are not among them: the answer is
-    then some number above `reach`.
+    `scores` are in falling order. People beyond `reach` are not among them: the result is then some number above
+    `reach`.
     """
     newcomer = max(-lowest, 0) if neighbours == "add-remove" else 0
     excess = np.maximum(excess, 0)

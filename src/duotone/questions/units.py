@@ -1,14 +1,14 @@
-"""Distances in a question's own units: how far a count, a share, an average … is from its limit, and what follows for how many
-people would flip the answer.
+"""Distances in a question's own units: how far a count, a share, an average … is from its limit, and how many people
+would have to be different to flip the answer.
 
-Each kind of question has a statistic, a number that its truth depends on, and two functions of a margin k, a number of people
-from flipping. Of tables with `people` people:
+Each kind of question has a statistic, a number that its truth depends on, and two functions of a margin k, a number of
+people from flipping. For tables with `people` people:
 
-- `far`: from this value of the statistic on, every table of so many people *or more* is at least k people from flipping;
-- `near`: up to this value, every table of so many people is at most k people from flipping.
+- `far`: from this value of the statistic on, every table of this many people *or more* is at least k people from
+  flipping;
+- `near`: up to this value, every table of this many people is at most k people from flipping.
 
-Both are closed: the value itself is included. None where there is no such value that so many people can have. Each class has
-its proof.
+Both include the value itself. None if this many people cannot have such a value. Each class has its proof.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import Protocol
 from duotone.questions.threshold import CROWD
 
 HAIR = Fraction(1, 1000)
-"""The part of a person's influence by which a bound is moved, where the bound itself might be on either side."""
+"""The fraction of a person's influence by which a bound is moved if the bound itself could be on either side."""
 
 
 def within(value: Fraction, low: Fraction, high: Fraction, *, from_there_up: bool) -> Fraction | None:
-    """The first value from there on, upwards or downwards, that is between two others; None where none is.
+    """The first value from there on, upwards or downwards, between two others; None if there is none.
 
     >>> ends = Fraction(0), Fraction(10)
     >>> [within(Fraction(11), *ends, from_there_up=up) for up in (True, False)]
@@ -36,7 +36,7 @@ def within(value: Fraction, low: Fraction, high: Fraction, *, from_there_up: boo
 
 
 class Units(Protocol):
-    """What tells the distances of one kind of question."""
+    """The conversion of distances for one kind of question."""
 
     @property
     def upward(self) -> bool:
@@ -44,11 +44,11 @@ class Units(Protocol):
         ...
 
     def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
-        """From where on every yes, or every no, is at least `margin` people from flipping."""
+        """The value from which every yes (or every no) is at least `margin` people from flipping."""
         ...
 
     def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
-        """Up to where every yes, or every no, is at most `margin` people from flipping."""
+        """The value up to which every yes (or every no) is at most `margin` people from flipping."""
         ...
 
 
@@ -57,19 +57,19 @@ class TotalUnits:
     """Units of a sum of scores against a limit: scores are whole numbers from `lowest` to `highest`, and the answer is yes
     if their sum is `at_least` or more.
 
-    A table's total is `per`·(statistic − `zero`), times its number of rows where the statistic is `averaged`: a person has 1
-    to `rows` of them. With `somebody`, each score is counted CROWD times, and each person 1 more. `least` are the smallest
-    scores above and below 0, without their sign; `low` and `high` what an average can be.
+    A table's total is `per`·(statistic − `zero`), times its number of rows if the statistic is `averaged`; a person has
+    1 to `rows` rows. With `somebody`, each score is counted CROWD times, and each person 1 more. `least` are the
+    smallest scores above and below 0, without their sign; `low` and `high` what an average can be.
 
     Proof of `far`. Under add-remove a person who joins or leaves moves the total by at most max(highest, −lowest), under
     replace by at most highest − lowest: a step. A yes at a total of at_least + (k − 1)·step or more is one after k − 1 changes,
-    and a no at at_least − 1 − (k − 1)·step or less. An average's total is its distance from `zero` times the number of rows,
-    which are as many as people or more: more people only make it larger.
+    and likewise for a no at at_least − 1 − (k − 1)·step or less. An average's total is its distance from `zero` times
+    the number of rows, which are as many as people or more: more people only make it larger.
 
     Proof of `near`, of a yes; of a no in the mirror. The total falls by total − at_least + 1 or more in k changes: if k people
-    join with the lowest score; if k people leave whose scores are above 0, of whom there are some as long as the total is 1
-    or more; or if of n people those k leave, or are replaced by the lowest, whose scores are the largest, and so on average no
-    less than the average of all.
+    join with the lowest score; if k people leave whose scores are above 0, of whom there are some while the total is 1
+    or more; or if of n people those k leave, or are replaced by the lowest, whose scores are the largest, and so on
+    average no less than the average of all.
 
     >>> count = TotalUnits(0, 1, at_least=1001)
     >>> int(count.far(15, 5000, True)), int(count.far(15, 5000, False)), int(count.near(2, 5000, True))
@@ -104,7 +104,8 @@ class TotalUnits:
         return self._within(self._statistic(score, people), people, from_there_up=yes == self.upward)
 
     def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
-        """Up to where `margin` people can flip the answer, as newcomers, leavers or people with the largest scores."""
+        """The value up to which `margin` people can flip the answer, as newcomers, leavers or people with the largest
+        scores."""
         if yes:
             most = self._close(margin, people, self.lowest, self.at_least, self.least[0])
             score = self._most_score(most, people)
@@ -119,12 +120,12 @@ class TotalUnits:
         return self._within(self._statistic(score, people * self.rows), people, from_there_up=yes != self.upward)
 
     def _within(self, value: Fraction, people: int, *, from_there_up: bool) -> Fraction | None:
-        """The first of the values from there on that so many people can have; None where they can have none of them."""
+        """The first of the values from there on that this many people can have; None if they can have none of them."""
         ends = (self.low, self.high) if self.averaged else self._totals(people)
         return within(value, *ends, from_there_up=from_there_up)
 
     def _totals(self, people: int) -> tuple[Fraction, Fraction]:
-        """The least and the greatest statistic, where it is a total."""
+        """The least and the greatest statistic, if it is a total."""
         ends = (Fraction(people * score, CROWD if self.somebody else 1) for score in (self.lowest, 0, self.highest))
         low, _, high = sorted(self.zero + end / self.per for end in ends)
         return low, high
@@ -141,11 +142,11 @@ class TotalUnits:
         return max(ways)
 
     def _least_score(self, total: int, people: int) -> int:
-        """The least sum of scores that makes such a total, with at least this many people."""
+        """The least sum of scores with such a total, with at least this many people."""
         return -((people - total) // CROWD) if self.somebody else total
 
     def _most_score(self, total: int, people: int) -> int:
-        """The greatest sum of scores that makes such a total, with at most this many people."""
+        """The greatest sum of scores with such a total, with at most this many people."""
         return (total - people) // CROWD if self.somebody else total
 
     def _statistic(self, score: int, size: int) -> Fraction:
@@ -156,8 +157,8 @@ class TotalUnits:
 class ValuedUnits:
     """Units of a sum that is a no if nobody has a value; `people` counts those who have one.
 
-    Proof. A yes is one still after k − 1 changes if there are at least k people, and the total allows it. Nobody need be left
-    when a no is flipped by fewer changes than there are people, so that what is true of the total alone is true.
+    Proof. A yes is still one after k − 1 changes if there are at least k people, and the total allows it. A no that is
+    flipped by fewer changes than there are people never empties the table, so the total alone decides.
     """
 
     total: TotalUnits
@@ -168,7 +169,7 @@ class ValuedUnits:
         return self.total.upward
 
     def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
-        """As the total, if there are so many people."""
+        """As the total, if there are that many people."""
         return self.total.far(margin, people, yes) if margin <= people or not yes else None
 
     def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
@@ -190,26 +191,26 @@ class NobodyUnits:
     upward = False
 
     def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
-        """So many on the wrong side; a yes is never far."""
+        """This many on the wrong side; a yes is never far."""
         if yes:
             return Fraction(0) if margin == 1 else None
         return Fraction(margin) if margin <= people else None
 
     def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
-        """Any yes; and few on the wrong side."""
+        """Any yes; and a no with few people on the wrong side."""
         return Fraction(0) if yes else Fraction(min(margin - 1, people)) if margin > 1 else None
 
 
 @dataclass(frozen=True)
 class DifferenceUnits:
-    """Of w₁·average₁ − w₂·average₂ against `limit`, of `people` people on each side: values from 0 to `spans` above the lower
-    of their bounds, and the difference from `low` to `high`. `both` where one change may be one on each side.
+    """Units of w₁·average₁ − w₂·average₂ against `limit`, with `people` people on each side: values from 0 to `spans`
+    above their lower bounds, and the difference from `low` to `high`. `both`: one change may be one on each side.
 
     Proof of `far`. Let l of n people leave and j join a side whose values span R, l + j = i or l, j ≤ i: its average moves by
-    at most i·R/n. For let a, from 0 to 1, be how far above the lower bound it stands: it falls by at most
-    R·(l·(1 − a) + j·a)/(n − l + j), and since l people leave from the top, a ≥ l/n. For j ≥ l that is greatest at a = 1: at
-    most R·j/n. For l > j at a = l/n: R·l/n. So the difference moves by at most i·max(wR)/n, or i·Σ(wR)/n where `both`; and no
-    side of k people is emptied by k − 1.
+    at most i·R/n. For let a, from 0 to 1, be its relative height above the lower bound: it falls by at most R·(l·(1 −
+    a) + j·a)/(n − l + j), and since l people leave from the top, a ≥ l/n. For j ≥ l that is greatest at a = 1: at most
+    R·j/n. For l > j at a = l/n: R·l/n. So the difference moves by at most i·max(wR)/n, or i·Σ(wR)/n where `both`; and
+    no side of k people is emptied by k − 1.
 
     Proof of `near`, of a yes; of a no in the mirror. w₁·(average₁ − lowest₁) + w₂·(highest₂ − average₂) is the difference less
     `low`, at least limit − low, so one of the two is at least half of it. k people who join that side at that bound, or who are
@@ -249,11 +250,11 @@ class VarianceUnits:
     """Units of a variance against `limit`: values lie within `span`, and the sum of squares is divided by the number of
     people minus `less`.
 
-    Proof, with N = n − less, S the sum of squares, V = S/N, R the span: one who leaves takes at most R² from S, one who joins
-    brings at most R². With l who leave and j who join, l + j ≤ i or l, j ≤ i, levels look at variances of at least
-    (S − l·R²)/(N + j − l) and at most (S + j·R²)/(N + j − l). Since V ≤ R², both are within i·R²/(N − i) of V. They grow less
-    with more people. Down, `near`: k who join at the average make it V·N/(N + k). Up: each who joins stands at least R/2 from
-    the average at one of the bounds, and brings at least R²/4·n/(n + 1).
+    Proof, with N = n − less, S the sum of squares, V = S/N, R the span: one person who leaves takes at most R² from S,
+    one who joins adds at most R². With l leaving and j joining, l + j ≤ i or l, j ≤ i, levels look at variances of at
+    least (S − l·R²)/(N + j − l) and at most (S + j·R²)/(N + j − l). Since V ≤ R², both are within i·R²/(N − i) of V.
+    They grow less with more people. Down, `near`: k people who join at the average make it V·N/(N + k). Up: each
+    newcomer at the further bound is at least R/2 from the average, and adds at least R²/4·n/(n + 1).
 
     >>> round(float(VarianceUnits(Fraction(10), Fraction(8), 1, True).far(15, 1000, True)), 3)
     9.421
@@ -275,7 +276,7 @@ class VarianceUnits:
         return value if 0 <= value <= most else None
 
     def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
-        """A little less than what `margin` people surely change."""
+        """A little less than the change that `margin` people surely make."""
         divisor = people - self.less
         if divisor < 1 or self.limit <= 0:
             return None
@@ -287,10 +288,11 @@ class VarianceUnits:
 
 @dataclass(frozen=True)
 class DistinctUnits:
-    """Units of a count of different values; the answer is yes if there are `at_least` or more.
+    """Units of a count of distinct values; the answer is yes if there are `at_least` or more.
 
-    Proof. Each person brings or takes at most one value. A newcomer may bring one, so a no is at_least − values from flipping.
-    A yes flips when all who have one of the values − at_least + 1 rarest are gone, and these are at most their part of all.
+    Proof. Each person adds or removes at most one value. A newcomer may add one, so a no is at_least − values from
+    flipping. A yes flips when everybody with one of the values − at_least + 1 rarest is gone; these are at most their
+    share of all people.
 
     >>> DistinctUnits(10).far(15, 1000, True), DistinctUnits(10).near(3, 1000, False)
     (Fraction(24, 1), Fraction(7, 1))
@@ -306,7 +308,7 @@ class DistinctUnits:
         return within(Fraction(value), Fraction(0), Fraction(people), from_there_up=yes)
 
     def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
-        """Newcomers, or everybody who has one of the rarest values."""
+        """Newcomers, or everybody with one of the rarest values."""
         if not yes:
             if self.replaced and people < self.at_least:
                 return None
@@ -319,8 +321,8 @@ class DistinctUnits:
 class LeadUnits:
     """Units of the lead of a choice over the strongest other, in votes; the answer is no at 0 or less.
 
-    Proof. Someone who joins or leaves moves the lead by 1, someone who changes sides by 2. A yes needs no more than that: the
-    strongest rival gains, or the choice loses. A no flips when 1 − lead people join the choice, or change to it.
+    Proof. Someone who joins or leaves moves the lead by 1, someone who changes sides by 2. A yes needs at most that:
+    the strongest rival gains, or the choice loses. A no flips when 1 − lead people join the choice, or change to it.
 
     >>> LeadUnits().far(15, 100, True), LeadUnits(replaced=True).far(15, 100, True)
     (Fraction(15, 1), Fraction(29, 1))
@@ -330,12 +332,12 @@ class LeadUnits:
     upward = True
 
     def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
-        """The lead that `margin` − 1 people do not take."""
+        """The lead that `margin` − 1 people cannot remove."""
         step = 2 if self.replaced else 1
         value = Fraction((margin - 1) * step + 1 if yes else (1 - margin) * step)
         return within(value, Fraction(-people), Fraction(people), from_there_up=yes)
 
     def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
-        """The lead that `margin` people are sure to take."""
+        """The lead that `margin` people surely remove."""
         value = Fraction(margin * (2 if self.replaced else 1) if yes else 1 - margin)
         return within(value, Fraction(-people), Fraction(people), from_there_up=not yes)

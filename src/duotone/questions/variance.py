@@ -23,8 +23,8 @@ OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 
 @dataclass(frozen=True)
 class Moments:
-    """What a variance needs to know of people's values: how many, their sum, the sum of their squares, and the largest and
-    smallest from each end."""
+    """What a variance needs to know of people's values: their number, their sum, the sum of their squares, and the
+    largest and smallest."""
 
     people: int
     total: int
@@ -34,7 +34,7 @@ class Moments:
 
     @property
     def scatter(self) -> Fraction:
-        """The sum of squared distances from the average; of nobody 0."""
+        """The sum of squared distances from the average; 0 for nobody."""
         return _scatter(self.people, self.total, self.squares)
 
 
@@ -44,11 +44,11 @@ def _scatter(people: int, total: int, squares: int) -> Fraction:
 
 @dataclass(frozen=True)
 class Variance:
-    """Yes when the variance of people's values is on the side of `limit` that `sign` says: >, >=, < or <=.
+    """Yes when the variance of people's values is on the `sign` side of `limit`: >, >=, < or <=.
 
-    `value(person)` is a whole number, None for who has none, clipped to `bounds`. The sum of squared distances from the
+    `value(person)` is a whole number, or None for no value, clipped to `bounds`. The sum of squared distances from the
     average is divided by the number of people less `less`: 1 for the sample variance (SQL's `variance`), 0 for the
-    population's. With too few people to divide by, no.
+    population's. With too few people to divide by, the answer is no.
 
     Guarantee: levels are safe bounds, up to `reach` (docs/theory.md).
 
@@ -81,13 +81,13 @@ class Variance:
         return on_side(self._moments(people), self.sign, Fraction(self.limit), self.less)
 
     def level(self, people: Sequence[Any]) -> float:
-        """A bound on how many must leave at the ends and join in the middle, or join at the ends."""
+        """A bound on how many people must leave at the ends and join in the middle, or join at the ends."""
         limit, replaced = Fraction(self.limit), self.neighbours == "replace"
         return variance_level(self._moments(people), self.bounds, self.sign, limit, self.less, self.reach, replaced)
 
 
 def on_side(moments: Moments, sign: str, limit: Fraction, less: int) -> bool:
-    """The truth."""
+    """The true answer."""
     return moments.people > less and SIGNS[sign](moments.scatter / (moments.people - less), limit)
 
 
@@ -98,7 +98,7 @@ def variance_level(
     yes = on_side(moments, sign, limit, less)
     aim = OPPOSITE[sign] if yes else sign
     extremes = _highest(moments, bounds, less, replaced) if aim in (">", ">=") else _lowest(moments, less, replaced, reach)
-    most = min(reach + 1, moments.people - less) if yes else reach + 1  # of a yes, too few people turn it, too
+    most = min(reach + 1, moments.people - less) if yes else reach + 1  # too few people also flip a yes
     turns = next(
         (k for k, best in zip(range(most), extremes, strict=False) if best is not None and SIGNS[aim](best, limit)), most
     )
@@ -106,8 +106,8 @@ def variance_level(
 
 
 def _lowest(moments: Moments, less: int, replaced: bool, reach: int) -> Iterator[Fraction | None]:
-    """The least variance after 0, 1, 2, … changes: people leave at the ends, and others join at the average, wherever between
-    the bounds that is."""
+    """The least variance after 0, 1, 2, … changes: people leave at the ends, and others join at the average, anywhere
+    between the bounds."""
     windows = list(_windows(moments, reach))
     for changes in range(reach + 1):
         options = []
@@ -119,7 +119,8 @@ def _lowest(moments: Moments, less: int, replaced: bool, reach: int) -> Iterator
 
 
 def _windows(moments: Moments, reach: int) -> Iterator[Fraction]:
-    """The least scatter of those who stay when 0, 1, 2, … leave: some of the largest, and some of the smallest."""
+    """The least sum of squared distances of those who stay when 0, 1, 2, … leave: some of the largest, and some of the
+    smallest."""
     ends = []
     for values in (moments.largest, moments.smallest):
         kept = values[: reach + 1]
@@ -137,8 +138,8 @@ def _windows(moments: Moments, reach: int) -> Iterator[Fraction]:
 
 
 def _highest(moments: Moments, bounds: tuple[int, int], less: int, replaced: bool) -> Iterator[Fraction | None]:
-    """At least the greatest variance after 0, 1, 2, … changes: newcomers stand at the bounds, and whoever leaves takes
-    nothing from the scatter, as if at the average; but no more than so many people between the bounds can have."""
+    """An upper bound on the variance after 0, 1, 2, … changes: newcomers stand at the bounds, and leavers take nothing
+    away, as if at the average; but never more than this many people between the bounds can have."""
     joined: list[Fraction] = []
     half = Fraction(bounds[1] - bounds[0], 2)
     while True:
@@ -154,8 +155,8 @@ def _highest(moments: Moments, bounds: tuple[int, int], less: int, replaced: boo
 
 
 def _spread_most(moments: Moments, bounds: tuple[int, int], join: int) -> Fraction:
-    """The greatest scatter with so many more at one bound or the other. It is a parabola in how many of them are above,
-    open below: its peak is where they outweigh the others."""
+    """The greatest sum of squared distances with `join` more people at the bounds. It is a concave parabola in the
+    number of them at the upper bound: its peak is where they balance the others."""
     low, high = bounds
     people = moments.people + join
 

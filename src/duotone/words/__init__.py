@@ -1,2 +1,2 @@
-"""Sentences, by code and audience: `sentences` says one, with options as each audience writes them, and how sure an answer is;
-`refusals` and `notes` are what there is to say, `budgets` what costs and budgets are in words."""
+"""Sentences, by code and audience. `sentences` formats one, with options as each audience writes them, and says how
+sure an answer is; `refusals` and `notes` hold the templates, `budgets` puts costs and budgets into words."""

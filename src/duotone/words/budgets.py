@@ -1,6 +1,6 @@
-"""Words for costs and budgets. Each function takes numbers, as a value's `numbers()` or its JSON has them.
+"""Words for costs and budgets. Each function takes numbers, from a value's `numbers()` or its JSON.
 
-`symbols` writes ε and δ, as pages do; without it a text can be typed on a keyboard.
+With `symbols`, ε and δ are written as on pages; without, the text can be typed on a keyboard.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FACTOR = "e^"
 
 
 def decimal(value: object) -> str:
-    """A probability or a budget to read: four digits that count.
+    """A probability or a budget with four significant digits.
 
     >>> decimal("0.30000000000000004"), decimal("7/10"), decimal(1e-6), decimal(None)
     ('0.3', '0.7', '1e-06', '–')
@@ -41,7 +41,7 @@ def each(privacy: ApproxDP | Numbers, *, symbols: bool = False) -> str:
 
 
 def definition_numbers(privacy: ApproxDP) -> dict[str, float]:
-    """A definition in numbers to read: ε and δ, and e^ε where that was given."""
+    """A definition's numbers for display: ε and δ, and e^ε if that was given."""
     numbers = {"epsilon": privacy.epsilon, "delta": float(privacy.delta)}
     return numbers if privacy.epsilon_exact is not None else {**numbers, "exp_epsilon": float(privacy.exp_epsilon)}
 
@@ -83,7 +83,7 @@ def price(numbers: Numbers, *, symbols: bool = False) -> str:
 
 
 def over_budget(numbers: Numbers, *, symbols: bool = False, name: str | None = None) -> str:
-    """Why nothing is charged: a cost that does not fit into what is left; `name` is what else the dataset is called."""
+    """Why nothing is charged: a cost that does not fit into what is left; `name` is another name of the dataset."""
     asked, rest, dataset = numbers["asked"], left(numbers["left"], symbols=symbols), name or numbers["dataset"]
     cost = price(asked, symbols=symbols)
     if "question" in numbers:
@@ -98,19 +98,19 @@ def over_budget(numbers: Numbers, *, symbols: bool = False, name: str | None = N
     asker = numbers.get("asker")
     if "allowance" in numbers:
         rest = f"{rest}, and of the allowance of {asker}: {left(numbers['allowance'], symbols=symbols)}"
-        asker = None  # either may be what it does not fit into
+        asker = None  # it may exceed either
     limit = f"the budget of {dataset}" if asker is None else f"the allowance of {asker} for {dataset}"
     return f"{cost} does not fit into {limit}; left: {rest}; nothing was charged or released"
 
 
 def beyond(parts: tuple[str, ...], *, symbols: bool = False) -> str:
-    """Which parts of a price are more than is left."""
+    """The parts of a price that exceed what is left."""
     signs = {"epsilon": "ε", "delta": "δ"}
     return " and ".join(signs[part] if symbols else part for part in parts)
 
 
 def answered_before(differs: tuple[str, ...], entry: int, free_at: str | None = None) -> str:
-    """That the same question was answered at another budget or choice of costs, and at which budget it is free.
+    """The same question was answered at another budget or with other costs, and the budget at which it is free.
 
     >>> answered_before(("epsilon", "delta"), 3)
     'answered before at another epsilon and delta (entry 3)'

@@ -1,19 +1,20 @@
-"""What to know about a question, its budget and its table: a sentence for each code of a notice, written as in `refusals`."""
+"""What to know about a question, its budget and its table: a sentence for each code of a notice, in the form of
+`refusals`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-_DATES = "{columns:are} text, read as dates (yyyy-mm-dd, and a time after it is left out): other values count as NULL"
+_DATES = "{columns:are} text, read as dates (yyyy-mm-dd; a time after it is ignored): other values count as NULL"
 
 NOTES: Mapping[str, str | tuple[str, str]] = {
     # the budget
     "large epsilon": "weak: with epsilon {epsilon:g} answers may tell whether a certain person is in the table; 1 is usual",
-    "large delta": "weak: with probability up to delta, {delta:g}, answers may give a person away; keep it far below 1 in as"
-    " many as there are people",
+    "large delta": "weak: with probability up to delta, {delta:g}, answers may give a person away; keep it far below 1 /"
+    " (number of people)",
     "coin toss": "a coin toss: with epsilon 0 and delta 0 an answer tells nothing about the table",
     "almost a coin toss": "almost a coin toss: with epsilon 0 each person moves the probability of an answer by at most delta",
-    # which tables, and whose rows
+    # which tables and rows
     "vouched for people": "vouched for, not checked: each row of {what} is a person, and no row depends on other people's rows",
     "vouched for": "vouched for, not checked: each row of {what} belongs to one person, a {unit}, and no row depends on other"
     " people's rows",
@@ -48,7 +49,7 @@ NOTES: Mapping[str, str | tuple[str, str]] = {
     " numbers",
     "texts counted": "{column} is text here, and NULL only where nothing is written: NA counts as a value; write {column} <>"
     " 'NA' to leave it out, or count({column}::double) to count numbers",
-    "dates in the order of text": "{column} is compared as text, letter by letter, which is the order of dates only where all"
+    "dates in the order of text": "{column} is compared as text, letter by letter, which is the order of dates only if all"
     " are written as 2025-12-31: write date before the constant to compare dates",
     "order of text": "{column} is compared as text, letter by letter",
     "numbers equal as text": "{column} is compared as text, so 10 and 10.0 differ: leave out the quotes to compare numbers",

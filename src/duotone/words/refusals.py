@@ -1,7 +1,7 @@
-"""Why something is refused: a sentence for each code of a refusal, the others in pairs with what an analyst reads instead.
+"""Why something is refused: a sentence for each code of a refusal; pairs have a second sentence for analysts.
 
-A template names the fields of the refusal, `{o.max_rows}` an option as the reader writes it, and `{p.max_rows}` the same in
-brackets.
+A template names the fields of the refusal, `{o.max_rows}` an option as the reader writes it, and `{p.max_rows}` the
+same in brackets.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 _INNER = "the inner select makes one row per person: it is grouped by the unit, and by nothing else"
 
 REFUSALS: Mapping[str, str | tuple[str, str]] = {
-    # of several questions, or of a part of one
+    # several questions, or a part of one
     "in a question": "{question}: {why}",
     # opening a table
     "several tables": "{place} may hold many tables: say which{p.table}",
@@ -41,7 +41,7 @@ REFUSALS: Mapping[str, str | tuple[str, str]] = {
     # what is declared
     "bounds missing": "a {what} of {column} needs bounds: give the lowest and the highest value that counts{p.bounds:{column}}",
     "bounds missing of a computed value": "a {what} of {column} needs bounds: give the lowest and the highest value that counts"
-    "{p.bounds:{column}}; bounds of its columns do not tell",
+    "{p.bounds:{column}}; bounds of its columns are not enough",
     "max_rows missing": "with a unit, say how many rows of one {unit} may count{p.max_rows}",
     "max_rows or per_unit missing": "with a unit, say how many rows of one {unit} may count{p.max_rows}, or how its rows"
     " become one value{p.per_unit}",
@@ -59,11 +59,11 @@ REFUSALS: Mapping[str, str | tuple[str, str]] = {
     " and shares add up a person's rows: leave it out, and say by {o.max_rows} how many count",
     "max_rows and per_unit unused": "the inner select makes one row of each person: leave out {o.max_rows} and {o.per_unit}",
     "max_groups missing": "with a unit, say in how many groups one {unit} may count{p.max_groups}: the budget is divided"
-    " by it, and with 1, one that has rows in several groups counts in one of them alone",
+    " by it; with 1, a {unit} with rows in several groups counts in only one of them",
     "max_groups unused": "an inner select has one row of each person, in one group: leave {o.max_groups} out",
     "groups missing": "with group by, each group is a question of its own: give the public list of groups{p.groups}, or first"
     " ask which groups may be shown, at a price of its own",
-    # what a question can cost
+    # the work of a question
     "too much memory": "this question could need {need:,.0f} MiB for {what}, more than the {have:,.0f} MiB that an engine has"
     " here: make shorter texts of fewer parts, ask about fewer patterns, or let less of a stored text be read{p.longest_text}",
     "text too long": "this question could make a text of {size:,.0f} characters, and a computed one has {most:,} at most: put"

@@ -15,7 +15,7 @@ from duotone.words.notes import NOTES
 from duotone.words.refusals import REFUSALS
 
 Text = str | tuple[str, str]
-"""A sentence for all, or for all others and for analysts, who cannot declare what its advice names."""
+"""A sentence for all audiences; or one for most and one for analysts, who cannot declare what its advice names."""
 SENTENCES: Mapping[str, Text] = {**REFUSALS, **NOTES}
 OWNER_DECLARES = "; here the owner of the dataset declares that"
 
@@ -29,16 +29,16 @@ class _Notice(Protocol):
 
 
 def sentence(said: object, audience: Audience = "python") -> str:
-    """What a notice or an error says to an audience; the text of an error that has no code is the same for all.
+    """A notice's or error's sentence for an audience; an error without a code has one text for all.
 
-    Nothing may depend on it: a program compares codes and fields.
+    Nothing may depend on it: programs compare codes and fields.
     """
     notice = said.args[0] if isinstance(said, BaseException) and len(said.args) == 1 else said
     return _formatted(notice.code, notice.fields, audience) if isinstance(notice, _Notice) else str(said)
 
 
 def _formatted(code: str, fields: Mapping[str, Any], audience: Audience) -> str:
-    """The sentence of a code, its fields put in; a field that is a notice is said to the same audience."""
+    """The sentence of a code with its fields; a field that is a notice is formatted for the same audience."""
     text, own = _texts(code)
     for_analyst = audience in ("analyst", "page")
     parts = {name: _part(value, audience) for name, value in fields.items()}
@@ -96,8 +96,8 @@ def _places(text: str) -> Iterator[str]:
 
 
 Audience = Literal["python", "command", "office", "analyst", "page"]
-"""Who reads a sentence: a Python program or notebook, the command's user, the writer of an office file, an analyst of a service
-in JSON, and one on its pages."""
+"""Who reads a sentence: a Python program or notebook, the command's user, the author of an office file, an analyst of a
+service in JSON, and one on its pages."""
 
 FLAGS = {
     "table": "--table", "max_rows": "--max-rows", "max_groups": "--max-groups", "per_unit": "--per-unit",
@@ -112,17 +112,18 @@ UNSAID = {
     "analyst": {"register"},
     "page": {"register", "max_groups", "purpose"},
 }
-"""Options whose name says nothing to an audience: a sentence leaves it out, with its brackets."""
+"""Options whose name means nothing to an audience: a sentence omits them, with their brackets."""
 OWNERS = frozenset(
     {"bounds", "max_rows", "per_unit", "unit", "groups", "formats", "clock_formats", "table", "json_columns", "types",
      "separator", "public", "vouched", "longest_text", "also"}
 )  # fmt: skip
-"""What the owner of a served table declares, and no analyst."""
+"""What only the owner of a served table declares."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options as an audience writes them, in templates: `{o.max_rows}`, or after a blank and in brackets, `{p.max_rows}`.
+    """The options as an audience writes them, in templates: `{o.max_rows}`, or after a blank and in brackets,
+    `{p.max_rows}`.
 
     >>> "counts{p.max_rows}".format(p=Options("command", bracketed=True))
     'counts (--max-rows)'
@@ -151,7 +152,7 @@ class _Option:
 
 
 def spelt(option: str, audience: Audience, column: str = "") -> str:
-    """An option as it is written; bounds and formats are those of a column.
+    """An option as it is written; bounds and formats belong to a column.
 
     >>> spelt("bounds", "python", "a / b"), spelt("bounds", "command", "a / b"), spelt("bounds", "office", "a / b")
     ('bounds={"a / b": (low, high)}', '--bounds "a / b=LOW:HIGH"', 'bounds = { "a / b" = [low, high] }')
@@ -179,17 +180,17 @@ _OF_COLUMN = {
 
 
 def _in_python(name: str) -> str:
-    """A name as a Python program writes it; in double quotes where that is possible."""
+    """A name as a Python program writes it; in double quotes if possible."""
     return f'"{name}"' if name.isprintable() and not {'"', "\\"}.intersection(name) else repr(name)
 
 
 def _in_shell(text: str) -> str:
-    """A text as it is written in a shell: in single quotes where double ones would not keep it."""
+    """A text for a shell: in double quotes, or in single ones if double ones would change it."""
     return shlex.quote(text) if set('"$`\\!').intersection(text) else f'"{text}"'
 
 
 def how_sure(numbers: Mapping[str, Any], unit: str = "person") -> str:
-    """How sure an answer is, after the answer itself; `unit` is one of those whom it is about.
+    """How sure an answer is, in words that follow the answer; `unit` is what a person is called.
 
     >>> how_sure({"certain": True, "at_least": {"1": 15}}, "patient")
     'certain: at least 15 patients would have to be different'
@@ -211,7 +212,7 @@ def how_sure(numbers: Mapping[str, Any], unit: str = "person") -> str:
 
 
 def brief(numbers: Mapping[str, Any]) -> str:
-    """The same where there is little room.
+    """The same in a few words.
 
     >>> brief({"certain": False, "p_value": 0.00182}), brief({"certain": True})
     ('p = 0.0019', 'certain')
@@ -235,7 +236,7 @@ def in_report(numbers: Mapping[str, Any], answer: str, unit: str = "person") -> 
 
 
 def meaning(numbers: Mapping[str, Any], answer: str) -> str:
-    """What a p-value says; nothing where the answer is certain.
+    """What a p-value means; empty if the answer is certain.
 
     >>> meaning({"certain": False, "p_value": 0.00182}, "yes")
     'if the truth were no, an answer this clear would come up at most 2 times in 1,000'
@@ -262,7 +263,7 @@ def rounded_up(probability: float) -> str:
 
 
 def many(number: int, unit: str) -> str:
-    """So many of a unit.
+    """A number with its unit.
 
     >>> many(1, "patient"), many(5, "patient"), many(2, "person"), many(3, "news")
     ('1 patient', '5 patients', '2 people', '3 news')
