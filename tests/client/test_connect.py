@@ -192,7 +192,7 @@ def test_what_the_owner_declares_is_refused_before_anything_is_sent(running: tup
     for name in OWNERS:
         declared: Any = {name: 1}
         for asked in (service.ask, service.preview):
-            with pytest.raises(DuotoneError, match=f"^{name} is declared by the owner"):
+            with pytest.raises(DuotoneError, match=f"^{name} is declared by the dataset.s owner"):
                 asked("chile", "count(*) > 3", epsilon=1, **declared)
     with pytest.raises(TypeError, match="units"):
         service.ask("chile", "count(*) > 3", epsilon=1, units="id")  # type: ignore[call-arg]
@@ -205,7 +205,7 @@ def test_what_the_owner_declares_is_refused_before_anything_is_sent(running: tup
             (service.preview if "people" in options else service.ask)("chile", "a", **{"epsilon": 1, **options})
     with pytest.raises(DuotoneError, match="an ApproxDP"):
         service.ask("chile", "a", 1)  # type: ignore[arg-type]
-    with pytest.raises(DuotoneError, match="no question"):
+    with pytest.raises(DuotoneError, match="give a question"):
         service.ask("chile", epsilon=1)
     assert len(running[0].asked) == before
     assert set(KEYS) - OWNERS == {"dataset", "groups", "max_groups", "people"}  # named otherwise, or said with a question, too
@@ -234,7 +234,7 @@ def test_what_is_no_service_is_named(service: Connection, running: tuple[Fake, s
     with pytest.raises(ServiceError, match="no dataset of this name"):
         service.dataset("other?x#y")
     for name in ("", ".", ".."):
-        with pytest.raises(DuotoneError, match="has a name"):
+        with pytest.raises(DuotoneError, match="name a dataset"):
             service.dataset(name)
     with connect(running[1] + "/elsewhere", token=TOKEN) as other, pytest.raises(ServiceError, match="status 404"):
         other.me()

@@ -272,7 +272,7 @@ def test_a_check_finds_what_would_keep_it_from_being_served(tmp_path: Path) -> N
             VOTES.replace("epsilon = 2", "epsilon = 3"),
             r"votes is refused: .*it has ε = 2, δ = 0.0001, unit row.*; the office file has ε = 3, δ = 0.0001, unit row",
         ),
-        (VOTES, VOTES.replace("datasets.votes", "datasets.ballots"), "datasets.ballots was asked about as votes"),
+        (VOTES, VOTES.replace("datasets.votes", "datasets.ballots"), "datasets.ballots was asked about as votes before"),
         (HEAD, HEAD.replace('"budget.ledger"', '"none/budget.ledger"'), "ledger is in a folder that is not there"),
         (HEAD, HEAD.replace('"budget.ledger"', '"votes.parquet"'), "ledger is refused"),
     ):

@@ -109,7 +109,7 @@ def test_a_file_among_others_is_the_same_table(tmp_path: Path) -> None:
     with at_desk(renamed(office, "copies")) as desk:
         assert desk.ask("ana", "polls", **ALL)[0] == 200
     shutil.copy(folder / "1.parquet", tmp_path / "half.parquet")
-    with pytest.raises(DuotoneError, match="was asked about as polls: one table has one budget"):
+    with pytest.raises(DuotoneError, match="was asked about as polls before: one table has one budget"):
         at_desk(renamed(office, "half.parquet", "thirds")).__enter__()
     others = tmp_path / "others"
     others.mkdir()

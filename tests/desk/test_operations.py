@@ -125,5 +125,5 @@ def _by_hand(served: Served, operation: Operation, caller: Caller) -> Any:
 
 
 def test_a_name_that_leads_elsewhere_is_refused(served: Served) -> None:
-    with connect(served.url, token=served.token("ana")) as connection, pytest.raises(DuotoneError, match="has a name"):
+    with connect(served.url, token=served.token("ana")) as connection, pytest.raises(DuotoneError, match="name a dataset"):
         connection.history("..")
