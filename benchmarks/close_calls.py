@@ -46,7 +46,7 @@ OUTCOMES = "right", "wrong", "too close to call", "not answered"
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, and by how much the total that is compared is above its limit, in units of what one person can change."""
+    """A question, and how much its total is above the limit, in units of what one person can change."""
 
     text: str
     surplus: float
@@ -54,7 +54,7 @@ class Question:
 
     @property
     def yes(self) -> bool:
-        """The truth."""
+        """The true answer."""
         return self.surplus > 0
 
 
@@ -101,7 +101,7 @@ def questions(file: Path) -> list[Question]:
 
 
 def by_close_calls(file: Path, asked: list[Question], folder: Path) -> tuple[Counter[str], int, list[int]]:
-    """Outcomes, the close calls that there may be, and the levels, for those who are given definite answers."""
+    """Outcomes, the number of close calls, and the levels, which definite answers use as well."""
     counted, levels = Counter[str](), []
     with open_ledger(folder / "budget.ledger") as ledger:
         about: Any = {"unit": "row", "neighbours": "add-remove", "version": "1"}
@@ -132,7 +132,8 @@ def by_sum(asked: list[Question], levels: list[int]) -> tuple[Counter[str], int]
 
 
 def by_noise(asked: list[Question]) -> tuple[Counter[str], float]:
-    """All questions are counts or sums of integers, in units of one person: the noise of each, by OpenDP's accounting."""
+    """All questions are counts or sums of integers, in units of one person: the noise of each, by OpenDP's
+    accounting."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -172,9 +173,10 @@ def by_sparse_vector(asked: list[Question], most: int) -> tuple[Counter[str], fl
 
 
 def geometric_margins(calls: int, wrong: float) -> tuple[float, int, int]:
-    """Geometric noise on the level, and too close to call within a band: the largest ε per question that one attack leaves at
-    so many close calls (asking one question again and again, at the worst distance), half the band for this probability of a
-    wrong answer at the boundary, and from how many people on an answer is clear and right with 99.9 %."""
+    """Geometric noise on the level, and too close to call within a band: the largest ε per question that one attack
+    allows with this many close calls (asking one question again and again, at the worst distance), half the band for
+    this probability of a wrong answer at the boundary, and the number of people from which an answer is clear and right
+    with 99.9 %."""
     low, high = 0.001, 0.05
     while high / low > 1.005:
         middle = math.sqrt(low * high)
@@ -199,7 +201,7 @@ def _geometric(epsilon: float, band: int, level: int) -> tuple[float, float]:
 
 
 def _geometric_attack(epsilon: float, band: int, calls: int) -> float:
-    """How much is learnt from how many answers are clear before the last close call, at the worst of some distances."""
+    """The gain from how many answers are clear before the last close call, at the worst of some distances."""
     from scipy.stats import nbinom
 
     worst = 0.0
@@ -213,14 +215,15 @@ def _geometric_attack(epsilon: float, band: int, calls: int) -> float:
 
 
 def sparse_vector_margin(calls: int) -> int:
-    """From how many people on the sparse vector technique, with its textbook constants, is right with 99.9 %."""
+    """The number of people from which the sparse vector technique, with its textbook constants, is right with 99.9
+    %."""
     sigma = math.sqrt(32 * calls * math.log(1 / float(BUDGET.delta))) / float(BUDGET.epsilon)
-    # of Laplace noise of scales σ and 2σ: Pr[sum > m] = (2/3)·e^(−m/2σ) − (1/6)·e^(−m/σ)
+    # Laplace noise of scales σ and 2σ: Pr[sum > m] = (2/3)·e^(−m/2σ) − (1/6)·e^(−m/σ)
     return next(m for m in range(10**6) if 2 / 3 * math.exp(-m / (2 * sigma)) - math.exp(-m / sigma) / 6 <= 0.001)
 
 
 def margins(calls: int) -> None:
-    """From how far on answers are clear, by three ways that have the same number of close calls."""
+    """The distance from which answers are clear, for three ways with the same number of close calls."""
     table = three_way_table(ThreeWay(EACH))
     print(f"\nclear and right with 99.9 %, {calls} close calls, from how many people on")
     print(f"  one clock, wrong with 1e-9 at most: {clear_from(table, '1e-3')}")

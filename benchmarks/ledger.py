@@ -28,7 +28,7 @@ SECONDS = 3.0
 
 
 def rates(works: dict[str, Callable[[], object]], rounds: int = 7) -> dict[str, float]:
-    """Median calls a second of each, measured in turns, since a disk's pace changes."""
+    """Median calls a second of each, measured in turns, since a disk's speed changes."""
     found: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(rounds):
         for name, work in works.items():
@@ -41,7 +41,7 @@ def rates(works: dict[str, Callable[[], object]], rounds: int = 7) -> dict[str, 
 
 
 def bare_sync(folder: Path) -> Callable[[], None]:
-    """Write a page over another and force it to the disk: the limit."""
+    """Overwrite a page and force it to the disk: the limit."""
     file = os.open(folder / "bare", os.O_RDWR | os.O_CREAT)
     page, pages = bytes(4096), 1024
     os.write(file, page * pages)

@@ -1,7 +1,7 @@
-"""An accountant of its own: reads the entries of an exported ledger, and nothing else of Duotone.
+"""An independent accountant: it reads the entries of an exported ledger, and imports nothing of Duotone.
 
-Standard library only. Sums are exact fractions of what each charge says, by its own text; whatever an entry carries is not
-looked at. Logarithms are bracketed by rational bounds from the series of atanh, whose remainder is known.
+Standard library only. Sums are exact fractions of what each charge says in its own text; other fields are ignored.
+Logarithms are bracketed by rational bounds from the series of atanh, whose remainder is known.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from functools import cache
 from typing import Any
 
 EXACT_BITS = 4224
-"""Sums that fit into so many bits are exact (docs/theory.md), so that what fits exactly must be answered."""
+"""Sums of at most this many bits are exact (docs/theory.md), so a charge that fits exactly must be answered."""
 LOSS = Fraction(1, 2**480)
-"""Beyond, or where logarithms take part, this is more than rounding up may cost, relatively, in all charges together."""
+"""Otherwise, or with logarithms, this is more than rounding up may cost, relatively, in all charges together."""
 BITS = 640
 
 
 @dataclass(frozen=True)
 class Definition:
-    """What one answer is sold at: ε or e^ε, and δ."""
+    """The price of one answer: ε or e^ε, and δ."""
 
     epsilon: Fraction | None
     ratio: Fraction | None
@@ -60,13 +60,13 @@ class Account:
     long: bool = False
     """Whether the sums ever needed more bits than are kept exactly."""
     overspent: list[int] = field(default_factory=list)
-    """The numbers of entries that are certainly beyond the budget, or beyond an allowance, or after the closing."""
+    """The numbers of entries that certainly exceed the budget or an allowance, or follow the closing."""
     askers: dict[str, Account] = field(default_factory=dict)
-    """What each asker has spent, against their allowance, or against none that could be exceeded."""
+    """What each asker has spent, with their allowance, if any."""
     closed: bool = False
 
     def plus(self, each: Definition, n: int) -> Account:
-        """The account after so many answers more."""
+        """The account after n more answers."""
         epsilon, ratio = self.epsilon, self.ratio
         if each.epsilon is not None:
             epsilon += n * each.epsilon
@@ -86,7 +86,7 @@ class Account:
         return self.epsilon + low, self.epsilon + high
 
     def above(self) -> bool:
-        """Whether this is certainly more than the budget: what must never happen."""
+        """Whether this certainly exceeds the budget, which must never happen."""
         if self.delta > self.budget.delta:
             return True
         if self.budget.ratio is not None and self.epsilon == 0:
@@ -94,7 +94,7 @@ class Account:
         return self.spent()[0] > self.budget.bounds()[1]
 
     def surely_within(self) -> bool:
-        """Whether this is within the budget by more than rounding up may cost: what must be answered."""
+        """Whether this is below the budget by more than rounding up may cost, so that it must be answered."""
         loss = 1 + LOSS
         if not (self.delta * loss if self.long else self.delta) <= self.budget.delta:
             return False
@@ -107,7 +107,8 @@ class Account:
 
 
 def close_calls(entries: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int, int]]:
-    """Of every dataset that is asked with close calls: how many it may have, has had, and has reserved. No prefix has more."""
+    """For each dataset that counts close calls: its limit, its close calls and the reserved ones. No prefix exceeds the
+    limit."""
     counts: dict[str, tuple[int, int, int]] = {}
     reserved: dict[int, int] = {}
     for entry in entries:
@@ -130,7 +131,7 @@ def close_calls(entries: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, in
 
 
 def audit(entries: Iterable[Mapping[str, Any]]) -> dict[str, Account]:
-    """Every dataset of an exported ledger, by its charges alone; each prefix is judged."""
+    """The accounts of an exported ledger, from its charges alone; each prefix is judged."""
     accounts: dict[str, Account] = {}
     allowances: dict[str, dict[str, Definition]] = {}
     for entry in entries:
@@ -162,7 +163,7 @@ def audit(entries: Iterable[Mapping[str, Any]]) -> dict[str, Account]:
 
 
 def _against(own: Account, allowances: Mapping[str, Definition], asker: str) -> Account:
-    """What an asker has spent, against their own allowance, else everybody's, else none; `*` is nobody's own."""
+    """What an asker has spent, against their own allowance, else everybody's, else none; `*` is not a name."""
     named = allowances.get(asker) if asker != "*" else None
     return replace(own, budget=named or allowances.get("*", UNLIMITED))
 
@@ -171,7 +172,7 @@ def _against(own: Account, allowances: Mapping[str, Definition], asker: str) -> 
 def logarithm(x: Fraction) -> tuple[Fraction, Fraction]:
     """Rationals around ln x, x ≥ 1, within 2^-600 of each other, relatively.
 
-    x = m·2^k with m in [1, 2); ln m = 2·atanh((m − 1)/(m + 1)), whose terms fall by 9 or more each. What is left out
+    x = m·2^k with m in [1, 2); ln m = 2·atanh((m − 1)/(m + 1)), whose terms fall by a factor of 9 or more. The rest
     after a term t·z^2 is below t·z^2·9/8.
     """
     assert x >= 1

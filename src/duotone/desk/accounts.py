@@ -1,4 +1,4 @@
-"""Accounts: the registration of an office's datasets in its ledger, and all that is checked before it is served."""
+"""Accounts: register an office's datasets in its ledger, and check them before they are served."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ LOG = logging.getLogger("duotone.service")
 
 
 def register_all(office: Office, tables: dict[str, OpenTable], ledger: Ledger, records: Records) -> None:
-    """Register the datasets that the ledger does not know yet, and hold the others against it.
+    """Register datasets that the ledger does not know; compare the others with it.
 
-    Guarantee: a table keeps its budget under whatever name, as long as the records are kept; and a budget that the ledger has
-    is never changed.
+    Guarantee: a table keeps its budget under any name, as long as the records are kept. A budget in the ledger never
+    changes.
     """
     try:
         known = set(ledger.datasets())
     except LedgerError:
-        known = set()  # there is none yet: the first registration makes it
+        known = set()  # no ledger yet: the first registration creates it
     for name, dataset in office.datasets.items():
         keys = tables[name].keys
         for other in (asked_as(keys, records) or remember(name, keys, records)) - {name}:
-            raise DuotoneError(f"the table of {name} was asked about as {other}: one table has one budget, keep its name")
+            raise DuotoneError(
+                f"the table of {name} was asked about as {other} before: one table has one budget, so keep that name"
+            )
         remember(name, keys, records)
         account = dataset.in_ledger
         if account not in known:
@@ -47,7 +49,7 @@ def register_all(office: Office, tables: dict[str, OpenTable], ledger: Ledger, r
 
 
 def held_against(ledger: Ledger, name: str, dataset: Listed) -> Standing:
-    """How a dataset that the ledger knows stands there; refused where the office declares it otherwise."""
+    """The ledger's state of a known dataset; refused if the office file declares it differently."""
     stands = ledger.stands(dataset.in_ledger)
     if stands.registered.written() != dataset.registration.written():
         raise DuotoneError(
@@ -59,7 +61,8 @@ def held_against(ledger: Ledger, name: str, dataset: Listed) -> Standing:
 
 
 def _relabel(ledger: Ledger, account: str, version: str) -> None:
-    """Give the data the office's label, unless it had that before: then an owner has given it a newer one since."""
+    """Give the data the office's label, unless it had that label before: then an owner has given it a newer one
+    since."""
     try:
         ledger.relabel(account, version, by="the office")
     except LedgerError:
@@ -69,7 +72,7 @@ def _relabel(ledger: Ledger, account: str, version: str) -> None:
 
 
 def register(ledger: Ledger, dataset: Listed) -> None:
-    """Give a dataset its budget in a ledger."""
+    """Register a dataset and its budget in a ledger."""
     try:
         ledger.register(dataset.in_ledger, dataset.budget, **dataset.registered_with, version=dataset.version, by="the office")
     except LedgerError:
@@ -78,7 +81,7 @@ def register(ledger: Ledger, dataset: Listed) -> None:
 
 
 def _allow(office: Office, name: str, account: str, ledger: Ledger) -> None:
-    """Give the allowances of the office that the ledger does not have yet."""
+    """Grant the allowances of the office that the ledger does not have yet."""
     everybody = office.datasets[name].allowance
     wanted = {EVERYBODY: everybody} if everybody is not None else {}
     wanted |= {who: member.allowances[name] for who, member in office.people.items() if name in member.allowances}
@@ -96,9 +99,10 @@ def _brief(registered: Registered) -> str:
 
 
 def check_office(office: Office) -> list[str]:
-    """Open every table of an office, hold what is declared against its columns and against the ledger; what is worth knowing.
+    """Open every table of an office, compare declarations with columns and with the ledger, and return what is worth
+    knowing.
 
-    Nothing is registered, noted or made.
+    Registers and writes nothing.
     """
     mistakes = Mistakes(office.file.name, office.text)
     tables = {name: OpenTable(name, office, dataset) for name, dataset in office.datasets.items()}
@@ -112,7 +116,7 @@ def check_office(office: Office) -> list[str]:
 
 
 def _uses(name: str, dataset: Dataset) -> list[str]:
-    """What a declaration leaves out of what could be asked, and what only the owner can see to."""
+    """What a declaration does not allow to be asked, and what only the owner can ensure."""
     if dataset.vouched:
         return [f"{name} is vouched for: if it is a view, do not offer the tables behind it under another name as well"]
     if dataset.unit is None or dataset.max_rows is not None or dataset.per_unit is not None:
@@ -132,7 +136,7 @@ def _check_ledger(office: Office, mistakes: Mistakes) -> list[str]:
         try:
             known = ledger.datasets()
         except LedgerError as error:
-            if "://" in place:  # where the first start makes it
+            if "://" in place:  # the first start creates the ledger there
                 return [f"budgets were not compared: {error}"]
             mistakes.add(("ledger",), f"is refused: {error}")
             return []
@@ -144,7 +148,8 @@ def _check_ledger(office: Office, mistakes: Mistakes) -> list[str]:
 
 
 def _check_names(office: Office, tables: Mapping[str, OpenTable], mistakes: Mistakes) -> None:
-    """Whether a table was asked about by another name; where there are no records yet, or none can be read, it was not."""
+    """Record a mistake for each table that was asked about under another name. Without readable records there are
+    none."""
     place = office.records_place
     if "://" in place or not Path(place).exists():
         return
@@ -155,5 +160,5 @@ def _check_names(office: Office, tables: Mapping[str, OpenTable], mistakes: Mist
         return
     for name, table in tables.items():
         for other in sorted(asked_as(table.keys, records) - {name}):
-            mistakes.add(("datasets", name), f"was asked about as {other}: one table has one budget, keep its name")
+            mistakes.add(("datasets", name), f"was asked about as {other} before: one table has one budget, so keep that name")
     records.close()

@@ -1,5 +1,4 @@
-"""Approvals: questions that wait for another person, or for the person whose assistant plans them; and what an assistant may
-ask without waiting."""
+"""Approvals: questions that wait for a person's yes, and what an assistant may ask without waiting."""
 
 from __future__ import annotations
 
@@ -22,15 +21,17 @@ from duotone.model.notice import Notice
 from duotone.tables.prepared import Prepared, quote_all
 
 MOST_WAITING = 200
-"""The requests of one person that may wait; and of their assistant, counted apart: it does not keep the person from asking."""
+"""How many requests of one person may wait. Requests of their assistant count separately, so that it cannot block its
+person."""
 
 
 @dataclass(frozen=True)
 class Approvals:
-    """Who must say yes to a question before it is asked.
+    """Who must approve a question before it is asked.
 
-    Guarantee: the approval of another person is never the asker's; what an assistant plans is approved by its own person, or
-    paid from an allowance that only this person sets; an approved request is asked once, at the price that was approved.
+    Guarantee: nobody is the second person who approves their own question. What an assistant plans is approved by its
+    own person, or paid from an allowance that only this person sets. An approved request is asked once, at the approved
+    price.
     """
 
     office: Office
@@ -38,18 +39,18 @@ class Approvals:
     records: Records
 
     def needed(self, caller: Caller, table: OpenTable) -> bool:
-        """Whether a question cannot be asked at once."""
+        """Whether a question needs approval first."""
         return table.dataset.approval or caller.assistant
 
     def plan(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> Document:
-        """A request for a question: it waits, unless nobody need approve it, or an assistant's allowance pays for it (and is
-        not given back)."""
+        """File a request for a question. It waits, unless no approval is needed or the assistant's allowance pays for
+        it (which is not refunded)."""
         other = table.dataset.approval
         if other and not (terms.purpose or "").strip():
             raise Refused("bad question", Notice("purpose missing", dataset=table.name))
         if self.records.waiting(caller.name, assistant=caller.assistant) >= MOST_WAITING:
             whose = "your assistant's" if caller.assistant else "your"
-            raise Refused("too many", f"{MOST_WAITING} of {whose} requests wait: let some be decided first")
+            raise Refused("too many", f"{MOST_WAITING} of {whose} requests wait already: ask again when some are decided")
         self._require_fit(caller, table, terms, question)
         own = caller.assistant and not self.records.spend(caller.name, table.name, question.cost)
         about: dict[str, Any] = {
@@ -65,7 +66,7 @@ class Approvals:
         return self.document(caller, self.records.add_request(table.name, caller.name, kept, **about))
 
     def _require_fit(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> None:
-        """Refuse what is more than is left: nobody should be asked to approve what cannot be asked."""
+        """Refuse a question that exceeds the budget: nobody should approve what cannot be asked."""
         (quote,) = quote_all([question], self.ledger, table.in_ledger(), again=terms.again, asker=caller.name)
         if not quote.fits:
             lefts = quote.left, caller.name if quote.allowance is not None else None, quote.allowance
@@ -88,25 +89,25 @@ class Approvals:
         return Terms.read({**request["terms"], "request": number})
 
     def _data(self, table: OpenTable) -> str:
-        """What a request is about: the account, and the version of its data."""
+        """The data of a request: the account, and the version of its data."""
         return f"{table.in_ledger()} {self.ledger.stands(table.in_ledger()).state.version}"
 
     def take(self, number: int) -> None:
-        """Use an approved request up, before it is asked."""
+        """Mark an approved request as used, before it is asked."""
         if not self.records.move(number, "approved", "used"):
             raise Refused("not allowed", f"request {number} was asked already: if it was answered, that is in the history")
 
     def give_back(self, number: int) -> None:
-        """Of a request for which nothing was charged."""
+        """Make a request usable again, because nothing was charged for it."""
         self.records.move(number, "used", "approved")
 
     def every(self, caller: Caller) -> Document:
-        """One's own requests, and those that one may decide about."""
+        """The caller's own requests, and those that the caller may decide."""
         every = (self.document(caller, request) for request in self.records.requests(caller.name))
         return {"requests": [one for one in every if one["asked_by"] == caller.name or one["may_decide"]]}
 
     def decide(self, caller: Caller, number: int, approve: bool) -> Document:
-        """Approve or refuse a request: one's own assistant's, or another person's."""
+        """Approve or refuse a request: of one's own assistant, or of another person."""
         request = self.records.request(number)
         if request is None or not self._sees(caller, request):
             raise Refused("unknown", f"there is no request {number} that you may decide about")
@@ -121,7 +122,7 @@ class Approvals:
         return self.document(caller, after)
 
     def document(self, caller: Caller, request: Document) -> Document:
-        """A request, as this caller sees it."""
+        """A request as JSON, as this caller may see it."""
         shown = {name: value for name, value in request.items() if name not in ("own", "other", "data")}
         terms = request["terms"]
         text = terms.get("question") or f"groups by {', '.join(terms.get('by') or ())}"
@@ -134,13 +135,14 @@ class Approvals:
         return request["asked_by"] == caller.name or approves
 
     def _may_decide(self, caller: Caller, request: Document) -> bool:
-        """Whether this caller's word is still needed: never an assistant's, nor the asker's but for an assistant's plan."""
+        """Whether this caller may still decide: never an assistant, and the asker only for a plan of their own
+        assistant."""
         if caller.assistant or request["state"] != "waiting" or not self._sees(caller, request):
             return False
         return bool(request["own"] == 1 if request["asked_by"] == caller.name else request["other"] == 1)
 
     def allow(self, caller: Caller, table: OpenTable, written: Any) -> Document:
-        """What one's assistant may ask without waiting: from now on, in all."""
+        """Set what the caller's assistant may ask without waiting: a total, from now on."""
         allowance = AssistantAllowance.read(written)
         budget = Terms(epsilon=allowance.epsilon, delta=allowance.delta).privacy
         self.records.allow(caller.name, table.name, Allowance(Share(budget=budget), allowance.questions))
@@ -148,12 +150,12 @@ class Approvals:
         return self.allowance(caller, table)
 
     def allowance(self, caller: Caller, table: OpenTable) -> Document:
-        """What is left of that."""
+        """What is left of the assistant's allowance."""
         return self.records.allowance(caller.name, table.name).document
 
 
 def _needs(caller: Caller, request: Document) -> str:
-    """Whose word a request waits for, as this caller would say it: who sees another's may decide about it."""
+    """Who must still approve a request, in words for this caller. Whoever sees another's request may decide it."""
     asked = request["asked_by"] == caller.name
     own = request["asked_by"] if not asked else "your own person" if caller.assistant else "you"
     parts = [text for name, text in (("own", own), ("other", "another person" if asked else "you")) if request[name] == 1]
@@ -161,5 +163,5 @@ def _needs(caller: Caller, request: Document) -> str:
 
 
 def _waits_for(request: Document) -> list[str]:
-    """The same for a program: "asker" is the person whose assistant asks, "other" another person than the one who asks."""
+    """Who must still approve, as codes: "asker" is the person whose assistant asks, "other" is a second person."""
     return [who for who, part in (("asker", "own"), ("other", "other")) if request[part] == 1]

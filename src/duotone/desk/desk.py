@@ -1,8 +1,8 @@
-"""The desk: all that people can do, whichever way they come: by browser, by program, or through an assistant.
+"""The desk: all operations, for requests from a browser, a program or an assistant.
 
-`Desk.ask` stands first: what needs no private row is answered among whatever else one looks at; the rest takes a place in the
-queue, then `answering` does its work, and the answer leaves at a tick. What it refuses is a `Refused`, whose sentence depends
-on the request and the ledger alone.
+`Desk.ask` comes first. A question that needs no private row is answered with the other quick work; any other waits for
+a place in the queue, is answered by `answering`, and its answer leaves at a tick. A refusal is a `Refused`, whose
+sentence depends on the request and the ledger alone.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ from duotone.tables.prepared import Prepared
 T = TypeVar("T")
 Method = Callable[..., Coroutine[Any, Any, Document]]
 LEVELS = 2**16
-"""Of a certificate that is sent, at most, which then has some megabytes: a slow reader keeps it in memory."""
+"""Most levels of a certificate that is sent (some megabytes): a slow reader keeps it in memory."""
 
 
 class Browsers(Protocol):
-    """Who keeps the sessions of browsers."""
+    """Where sessions of browsers are kept."""
 
     async def every_session(self) -> list[Document]:
-        """Those that hold, and whose they are."""
+        """All current sessions and their people."""
         ...
 
     async def end_session(self, ident: str, by: str) -> None:
-        """End one."""
+        """End a session."""
         ...
 
 
 def operation(method: Callable[..., Any]) -> Method:
-    """A method as the operation of its name: who may not is refused, and the method gets the table of the dataset that is
-    named. One that is not a coroutine reads no private row: it takes its turn among whatever else people look at."""
+    """Turn a method into the operation of its name: check the caller's role, and pass the table of the named dataset. A
+    method that is not a coroutine reads no private row, and runs with the other quick work."""
     declared, waits = OPERATIONS[method.__name__], iscoroutinefunction(method)
 
     @wraps(method)
@@ -68,7 +68,7 @@ def operation(method: Callable[..., Any]) -> Method:
 
 
 class Desk:
-    """An office that is open: its tables, its ledger and its records."""
+    """An open office: its tables, its ledger and its records."""
 
     def __init__(self, office: Office, ledger: Ledger, records: Records, *, clock: Clock | None = None) -> None:
         self.office, self.ledger, self.records = office, ledger, records
@@ -82,7 +82,7 @@ class Desk:
         """Where browsers log in."""
 
     def start(self) -> None:
-        """Open every table once, and hold the ledger against the office."""
+        """Open every table once, and compare the ledger with the office."""
         mistakes = Mistakes(self.office.file.name, self.office.text)
         check_tables(self.tables, mistakes)
         if mistakes.every:
@@ -92,8 +92,8 @@ class Desk:
         accounts.register_all(self.office, self.tables, self.ledger, self.records)
 
     def close(self) -> bool:
-        """Close everything, once nothing is being answered; False where a thread does not end: an engine that cannot be
-        interrupted."""
+        """Close everything after the last answer; False if a thread does not end (an engine that cannot be
+        interrupted)."""
         ended = self.workers.end()
         for table in self.tables.values():
             table.reopen()
@@ -102,7 +102,7 @@ class Desk:
         return ended
 
     async def call(self, caller: Caller, name: str, *given: Any) -> Document:
-        """Do an operation of the list by its name."""
+        """Run an operation by name."""
         method: Method = getattr(self, OPERATIONS[name].name)
         return await method(caller, *given)
 
@@ -110,11 +110,11 @@ class Desk:
 
     @operation
     async def ask(self, caller: Caller, table: OpenTable, written: Any) -> Document:
-        """The answer to a question, at a tick; or the request that now waits for approval.
+        """The answer to a question, sent at a tick; or the request that now waits for approval.
 
-        Guarantee: who asks is an analyst of this dataset; the charge is on the disk before the table is read (with close calls,
-        before the coin is drawn); nothing of what was read is recorded or sent before a tick, and errors leave at ticks, too.
-        A place in the queue is taken for a question only if the table is read for it, and for a public time.
+        Guarantee: the asker is an analyst of this dataset. The charge is on disk before the table is read (with close
+        calls, before the coin is drawn). Nothing that was read is recorded or sent before a tick, and errors also leave
+        at ticks. A question takes a place in the queue only if the table is read for it, and for a public time.
         """
         try:
             asked = Terms.read(written)
@@ -134,7 +134,7 @@ class Desk:
         return reply
 
     def _seconds(self, table: OpenTable, question: Prepared) -> float:
-        """After which an answer leaves, by public facts."""
+        """Seconds until an answer leaves, from public facts."""
         return seconds_of(question, table.dataset, table.engine, self.office.limits)
 
     def _late(self, name: str) -> None:
@@ -145,7 +145,7 @@ class Desk:
 
     @operation
     def plan(self, caller: Caller, table: OpenTable, written: Any) -> Document:
-        """A question with its price, as a request: approved at once where an assistant's allowance covers it."""
+        """File a question with its price as a request; approved at once if an assistant's allowance covers it."""
         terms = Terms.read(written)
         question = self.answering.question(table, terms)
         request = self.approvals.plan(caller, table, terms, question)
@@ -153,40 +153,40 @@ class Desk:
 
     @operation
     def requests(self, caller: Caller) -> Document:
-        """One's own requests, and those that one may decide about."""
+        """The caller's own requests, and those that the caller may decide."""
         return self.approvals.every(caller)
 
     @operation
     def decide(self, caller: Caller, number: int, approve: bool) -> Document:
-        """Approve or refuse a request: one's own assistant's, or another person's."""
+        """Approve or refuse a request: of one's own assistant, or of another person."""
         return self.approvals.decide(caller, number, approve)
 
     @operation
     def allow_assistant(self, caller: Caller, table: OpenTable, allowance: Any) -> Document:
-        """What one's assistant may ask without waiting: from now on, in all."""
+        """Set what the caller's assistant may ask without waiting: a total, from now on."""
         return self.approvals.allow(caller, table, allowance)
 
     @operation
     def assistant_allowance(self, caller: Caller, table: OpenTable) -> Document:
-        """What is left of that."""
+        """What is left of the assistant's allowance."""
         return self.approvals.allowance(caller, table)
 
-    # Looking
+    # Reading
 
     @operation
     async def me(self, caller: Caller) -> Document:
-        """Who one is here."""
+        """Who the caller is."""
         return {"name": caller.name, "role": caller.person.role, "assistant": caller.assistant}
 
     @operation
     def datasets(self, caller: Caller) -> Document:
-        """What one may know of every dataset that one may see."""
+        """What the caller may know of each dataset."""
         seen = [table for name, table in self.tables.items() if caller.person.may_see(name)]
         return {"datasets": [self._dataset(caller, table) for table in seen]}
 
     @operation
     def dataset(self, caller: Caller, table: OpenTable) -> Document:
-        """What one may know of a dataset."""
+        """What the caller may know of a dataset."""
         return self._dataset(caller, table)
 
     def _dataset(self, caller: Caller, table: OpenTable) -> Document:
@@ -194,7 +194,7 @@ class Desk:
 
     @operation
     def preview(self, caller: Caller, table: OpenTable, written: Any) -> Document:
-        """How accurate an answer would be, and what it would cost; nothing is read or spent."""
+        """How accurate an answer would be and what it would cost; reads and charges nothing."""
         terms = Terms.read(written)
         return self._previewed(caller, table, terms, self.answering.question(table, terms))
 
@@ -216,13 +216,13 @@ class Desk:
 
     @operation
     def budget(self, caller: Caller, table: OpenTable, written: Any = None) -> Document:
-        """How the budget stands, and what a question would take of it."""
+        """What is left of the budget, and what a question would cost."""
         cost = None if written is None else self.answering.question(table, Terms.read(written)).cost
         return documents.budget_document(table, self.ledger, caller, cost)
 
     @operation
     def certificate(self, _: Caller, table: OpenTable, charge: int) -> Document:
-        """What proves that the answer of a charge is private and as accurate as can be."""
+        """The proof that the answer of a charge is private and as accurate as possible."""
         words = self.records.words_of(table.in_ledger(), charge)
         if words is None:
             raise Refused("unknown", f"{table.name} has no answer of charge {charge} that was asked here")
@@ -240,14 +240,14 @@ class Desk:
         return {**drawn_from.certificate(), **basis}
 
     async def draw(self, caller: Caller, drawing: Callable[[], T]) -> T:
-        """A drawing of the studio: it needs no dataset, and takes its turn as whatever else one looks at."""
+        """A drawing for the studio: needs no dataset, and runs with the other quick work."""
         return await self.workers.look(caller, drawing)
 
     # The owner
 
     @operation
     def relabel(self, caller: Caller, table: OpenTable, version: str) -> Document:
-        """Say that the data has changed. Every question is then a new one; the budget is what it was."""
+        """Give the data a new version. Every question is then new; the budget is unchanged."""
         self.ledger.relabel(table.in_ledger(), version, by=caller.name)
         audit("data was relabelled", by=caller.name, dataset=table.name, label=version)
         table.reopen()
@@ -258,14 +258,14 @@ class Desk:
 
     @operation
     def verify(self, _: Caller, __: OpenTable) -> Document:
-        """Whether the ledger is as it was written."""
+        """Whether the ledger is unaltered."""
         verdict = self.ledger.verify()
         problems = list(verdict.problems)
         return {"verified": verdict.holds, "problems": problems, "entries": verdict.entries, "head": verdict.head}
 
     @operation
     def overview(self, _: Caller) -> Document:
-        """For the owner: who there is, which answers were late, and how often an engine failed."""
+        """For the owner: people, late answers, and failures of engines."""
         counts = self.records.counts()
         of = {kind: {name: counts.get(f"{kind} {name}", 0) for name in self.tables} for kind in ("late", "failed")}
         members = self.office.people.items()
@@ -279,15 +279,15 @@ class Desk:
 
     @operation
     async def end_session(self, caller: Caller, session: str) -> Document:
-        """End one: its browser has to log in again."""
+        """End a session: its browser must log in again."""
         if self.browsers is not None:
             await self.browsers.end_session(session, caller.name)
         return {"session": session, "ended": True}
 
-    # Common to all
+    # Shared
 
     def _seen(self, caller: Caller, name: str) -> OpenTable:
-        """A dataset that exists for this person."""
+        """A dataset that this person may see."""
         if name not in self.tables or not caller.person.may_see(name):
             raise Refused("unknown", "there is no such dataset")
         return self.tables[name]

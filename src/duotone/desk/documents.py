@@ -1,4 +1,4 @@
-"""A preview and an answer as the service sends them: what the command prints with --json, and what a page shows besides."""
+"""A preview and an answer as the service sends them: like the command's --json, with what a page shows besides."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from duotone.tables.preview import written
 from duotone.tables.sql.syntax import one_line, without_comments
 
 POINTS = 60
-"""Of a curve, at most."""
+"""Most points of a curve."""
 
 
 def preview_document(question: Prepared, ledger: Ledger, account: str, terms: Terms, person: str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def preview_document(question: Prepared, ledger: Ledger, account: str, terms: Te
 
 
 def answer_document(question: Prepared, reply: Answers, terms: Terms, account: str) -> dict[str, Any]:
-    """An answer, with the sentence for a report, which names the dataset as people do."""
+    """An answer, with a sentence for a report that names the dataset as people do."""
     document = reply.document("analyst")
     quote = replace(reply, about=called(account)).quote()
     more = {"question": _text(question), "quote": quote, "charge": document["ledger"]["charge"]}
@@ -47,7 +47,7 @@ def answer_document(question: Prepared, reply: Answers, terms: Terms, account: s
 
 
 def _text(question: Prepared) -> str:
-    """What is asked, in one line."""
+    """The question in one line."""
     return question.facts.text if question.asked is None else one_line(question.asked.text)
 
 
@@ -55,13 +55,13 @@ KEPT = {"question", "by", "epsilon", "exp_epsilon", "delta", "error", "max_group
 
 
 def kept(terms: Terms) -> dict[str, Any]:
-    """What names the question and its price, as it is kept, and sent also to others: without comments."""
+    """The question and its price as they are recorded and shown to others: without comments."""
     kept = terms.model_dump(exclude_none=True, include=KEPT)
     return kept if terms.question is None else {**kept, "question": without_comments(terms.question)}
 
 
 def at_its_price(question: Prepared, terms: Terms) -> dict[str, Any]:
-    """The same; of a question that was planned by its error, at the price that follows, which is approved."""
+    """The same; for a question planned by its error, with the price that follows, since that is what is approved."""
     epsilon = question.terms.privacy.epsilon_exact if isinstance(question.terms, DefiniteTerms) else None
     if terms.error is None or epsilon is None:
         return kept(terms)
@@ -69,7 +69,7 @@ def at_its_price(question: Prepared, terms: Terms) -> dict[str, Any]:
 
 
 def asked_at(question: Prepared, terms: Terms) -> dict[str, Any]:
-    """The terms with the price as it was asked, also where it followed from an error."""
+    """The terms with the price that was paid, also if it followed from an error."""
     if not isinstance(question.terms, DefiniteTerms):
         return kept(terms)
     privacy = question.terms.privacy
@@ -93,7 +93,7 @@ def curve(question: Prepared) -> list[tuple[int, float]]:
 
 
 def _margins(last: int) -> list[int]:
-    """The margins of a curve: all of them, or as many as it has points, evenly on a logarithmic axis.
+    """The margins of a curve: all of them, or as many as the curve has points, evenly on a logarithmic axis.
 
     >>> _margins(3), _margins(10**6)[:12], _margins(10**6)[-1]
     ([1, 2, 3], [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25], 1000000)
@@ -104,11 +104,11 @@ def _margins(last: int) -> list[int]:
 
 
 LATEST = 200
-"""The charges that a history shows, at most."""
+"""Most charges that a history shows."""
 
 
 def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: float) -> dict[str, Any]:
-    """What may be known of a dataset: nothing of it is from rows."""
+    """The public facts of a dataset; none comes from rows."""
     dataset, declared = table.dataset, table.dataset.declared
     bounds, lists = declared.bounds, table.lists
     stands = ledger.stands(table.in_ledger(), by=caller.name)
@@ -160,7 +160,8 @@ def _budget(privacy: ApproxDP) -> dict[str, Any]:
 
 
 def lifetime(name: str, ledger: Ledger) -> dict[str, Any]:
-    """What was spent under every label of people that the dataset has had: what somebody lost who was in all of them."""
+    """Lifetime: the total spent under all versions of the people, which is the loss of someone present in every
+    version."""
     accounts = [account for account in ledger.datasets() if account == name or account.startswith(f"{name}{COHORT}")]
     losses = [loss for account in accounts for loss in _losses(ledger.stands(account))]
     epsilon, delta = (sum(parts) for parts in zip((0.0, 0.0), *losses, strict=True))
@@ -168,7 +169,7 @@ def lifetime(name: str, ledger: Ledger) -> dict[str, Any]:
 
 
 def _losses(stands: Standing) -> list[tuple[float, float]]:
-    """What definite answers spent; and, from the first question on, the budget of close calls as a whole."""
+    """What definite answers spent; and, from the first question on, the whole budget of close calls."""
     registered, state = stands.registered, stands.state
     spent, called = [registered.account.spent(state.spent)], registered.close_calls
     if called is not None and state.charges:
@@ -177,7 +178,7 @@ def _losses(stands: Standing) -> list[tuple[float, float]]:
 
 
 def how_many_more(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost) -> int | None:
-    """About how many such questions could still be asked; None where the budget does not cover such ones."""
+    """About how many such questions can still be asked; None if the budget does not cover this kind."""
     try:
         return ledger.stands(table.in_ledger(), by=caller.name).repeats(cost)
     except DuotoneError:
@@ -185,8 +186,8 @@ def how_many_more(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost) 
 
 
 def history_document(table: OpenTable, ledger: Ledger, records: Records, caller: Caller) -> dict[str, Any]:
-    """What was asked, by whom, at what price: the latest charges, the last first. Answers are shown to who asked, and to the
-    owner."""
+    """The latest charges, the last first: what was asked, by whom, at what price. Answers are shown to the asker and to
+    the owner."""
     latest, stands = ledger.latest(table.in_ledger(), LATEST), ledger.stands(table.in_ledger())
     words = records.words(table.in_ledger(), latest[-1].seq if latest else 0)
     return {
@@ -216,7 +217,7 @@ def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller) 
 
 
 def _price(charge: ChargeRecord, sees: bool) -> dict[str, Any]:
-    """What was paid; where only close calls are charged, how many there were is for who sees the answer."""
+    """What was paid. If only close calls are charged, their number is shown only to those who see the answer."""
     if charge.calls is None:
         return as_json({"answers": charge.answers, "each": charge.privacy})
     if sees and not charge.answered:
@@ -228,7 +229,7 @@ def _price(charge: ChargeRecord, sees: bool) -> dict[str, Any]:
 
 
 def budget_document(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost | None) -> dict[str, Any]:
-    """How the budget stands: what is spent, what a question costs, what remains."""
+    """The state of the budget: spent, cost of a question, remaining."""
     account = ledger.stands(table.in_ledger(), by=caller.name)
     called, calls = account.registered.close_calls, account.state.calls
     spent = dict(zip(("epsilon", "delta"), account.registered.account.spent(account.state.spent), strict=True))

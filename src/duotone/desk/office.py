@@ -1,7 +1,6 @@
-"""The office file: which tables are asked about, by whom, at which budgets; checked whole before anything starts.
+"""The office file: its tables, people and budgets; checked completely before anything starts.
 
-What is written is read by these models, as pydantic has it; `office_file` reads it, and checks what stands in one place against
-what stands in another.
+These pydantic models describe the file. `office_file` reads it, and checks entries against each other.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from duotone.resources import SPILL, EngineLimits, machine_limits
 
 
 def _number(value: object) -> object:
-    """A number as it is written: a whole one, a decimal, or a text with a decimal or a fraction."""
+    """A number as written: an integer, a decimal, or text with a decimal or a fraction."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
         raise ValueError("must be a number, or a text with one, as 1/10")
     try:
@@ -38,7 +37,7 @@ def _number(value: object) -> object:
 
 
 def _printable(name: str) -> str:
-    """As a ledger wants the names of those who ask: no mark that turns the direction of text, for one."""
+    """A name as a ledger accepts it: without invisible characters, such as marks that reverse the direction of text."""
     if not name.isprintable():
         raise ValueError("has characters that a name cannot have")
     return name
@@ -72,7 +71,7 @@ def called(account: str) -> str:
 
 
 class _Written(BaseModel):
-    """A table of the file: whatever it does not know is a mistake."""
+    """A table of the file: unknown keys are mistakes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
@@ -85,12 +84,12 @@ class Privacy(_Written):
 
     @property
     def definition(self) -> ApproxDP:
-        """The same, checked."""
+        """The checked definition."""
         return ApproxDP(self.epsilon, self.delta)
 
 
 class AskedSo(_Written):
-    """How a dataset is asked whose close calls alone are charged."""
+    """How questions are asked if only close calls are charged."""
 
     epsilon: Number
     wrong: Number = Fraction(1, 10**9)
@@ -98,7 +97,7 @@ class AskedSo(_Written):
 
     @property
     def question(self) -> ThreeWay:
-        """How each question is asked."""
+        """The terms of each question."""
         return ThreeWay(ApproxDP(self.epsilon), self.wrong)
 
 
@@ -111,25 +110,25 @@ class Listed(_Written):
     """How its answers add up."""
     close_calls: AskedSo | None = None
     allowance: Privacy | None = None
-    """Of each analyst who has none of their own."""
+    """The allowance of each analyst without one of their own."""
     approval: bool = Field(default=False, strict=True)
     approvers: tuple[Name, ...] = ()
     """Who may approve besides owners."""
     rows: Count
-    """The public size of the table: that it has no more rows. Times of answers are computed from it."""
+    """The public upper limit of rows. Times of answers are computed from it."""
     seconds: Positive | None = None
-    """That an engine needs for an empty table, where not as many as by default: what rows can cost is added."""
+    """Seconds that an engine needs for an empty table, if not the default; time for rows is added."""
 
     @property
     def budget(self) -> ApproxDP:
-        """What all answers together may cost."""
+        """The budget of all answers together."""
         if self.declared.budget is None:
             raise DuotoneError("has no budget")
         return self.declared.budget
 
     @property
     def version(self) -> str:
-        """The label of the data."""
+        """The version of the data."""
         return str(self.declared.version)
 
     @property
@@ -139,7 +138,7 @@ class Listed(_Written):
 
     @property
     def registration(self) -> Registered:
-        """As a ledger would register it."""
+        """The dataset as a ledger would register it."""
         return registration(self.in_ledger, self.budget, **self.registered_with)
 
     @property
@@ -161,9 +160,9 @@ class Member(_Written):
     role: Role
     datasets: tuple[Name, ...] = ()
     allowances: Mapping[str, Privacy] = Field(default_factory=dict)
-    """By dataset."""
+    """Allowances by dataset."""
     subject: Text | None = None
-    """By which a sign-in elsewhere names this person; their name, where it is not given."""
+    """The subject by which a provider identifies this person; by default the name."""
 
 
 class Server(_Written):
@@ -174,47 +173,47 @@ class Server(_Written):
     certificate: Text | None = None
     key: Text | None = None
     url: Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+$")] | None = None
-    """What browsers call it, where a proxy stands before it."""
+    """The public address, if a proxy stands before the service."""
     proxies: tuple[Text, ...] = ()
-    """The addresses of proxies whose X-Forwarded headers are believed."""
+    """Proxies whose X-Forwarded headers are trusted."""
 
 
 class Limits(_Written):
-    """How much one may ask for."""
+    """Limits for requests."""
 
     body: Annotated[int, Field(strict=True, ge=1024, le=2**24)] = 2**18
     question: Annotated[int, Field(strict=True, ge=100, le=100_000)] = 4000
     at_once: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = None
-    """Questions of one person that are being answered: fewer than `workers`, unless there is only one; by default half."""
+    """Questions of one person that run at a time: fewer than `workers`, unless that is 1; by default half."""
     waiting: Annotated[int, Field(strict=True, ge=0, le=10_000)] = 16
-    """Questions of one person that wait for that."""
+    """Questions of one person that may wait."""
     workers: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
-    """Questions of all that are being answered."""
+    """Questions of all people that run at a time."""
     seconds: Positive = 20.0
-    """In which a request must have arrived whole."""
+    """Seconds within which a request must have arrived completely."""
     longest: Annotated[Seconds, Field(gt=0, le=86400)] = 120.0
-    """After which an answer leaves, at most: what could take longer is refused."""
+    """Most seconds until an answer leaves; a question that could take longer is refused."""
     engine_seconds: Annotated[Seconds, Field(gt=0, le=86400)] = 600.0
-    """After which an engine is interrupted; never before the question's answer would leave."""
+    """Seconds after which an engine is interrupted; never before the question's answer would leave."""
     looking: Positive = 20.0
-    """Seconds of processor time that one person's previews, made-up questions and the like may take in a minute."""
+    """Processor seconds per minute for one person's previews, made-up questions and the like."""
     stop: Positive = 10.0
-    """In which answers may still leave once the service is to stop."""
+    """Seconds within which answers may still leave when the service stops."""
 
     @property
     def share(self) -> int:
-        """How many places one person has, at most."""
+        """Most places of one person."""
         return max(1, self.workers // 2) if self.at_once is None else self.at_once
 
 
 class Engine(_Written):
-    """What DuckDB may use for one question, where the tables are in files."""
+    """What DuckDB may use for one question about files."""
 
     memory: Annotated[int, Field(strict=True, ge=2**28, le=2**50)] | None = None
-    """Bytes; if it is not given, half of the machine's memory, divided by the questions that are answered at a time."""
+    """Bytes of memory; by default half of the machine's memory, divided by the questions that run at a time."""
     threads: Annotated[int, Field(strict=True, ge=1, le=1024)] | None = None
     spill: Annotated[int, Field(strict=True, ge=0, le=2**50)] = SPILL
-    """Bytes on the disk, where memory does not suffice for groups and orders."""
+    """Bytes of disk, for grouping and sorting that does not fit into memory."""
 
 
 class Ticks(_Written):
@@ -231,19 +230,19 @@ class OpenId(_Written):
     client_secret_file: Text | None = None
     """None for a public client, which PKCE alone protects."""
     name: Text = "OpenID"
-    """As the button says it."""
+    """The provider's name on the button."""
     claim: Text = "email"
-    """Which claim names the person; an email address does so only if the provider has verified it."""
+    """The claim that identifies the person; an email address counts only if the provider has verified it."""
     audience: Text | None = None
-    """Of bearer tokens; None: the client's id."""
+    """The audience of bearer tokens; None means the client's id."""
 
 
 class Office(_Written):
-    """The whole file; paths begin at its folder."""
+    """The whole file; paths are relative to its folder."""
 
     file: Path
     text: str = Field(repr=False)
-    """What is written in it."""
+    """The text of the file."""
     ledger: Text
     records: Text | None = None
     tokens: Text = "office.tokens"
@@ -257,7 +256,7 @@ class Office(_Written):
     datasets: Annotated[Mapping[Name, Listed], Field(min_length=1)]
 
     def path(self, text: str) -> str:
-        """A place, from the folder of the office on; one with a scheme as it is."""
+        """An absolute path, relative to the office's folder; an address with a scheme is unchanged."""
         place = from_environment(text)
         return place if "://" in place else str(self.file.parent / place)
 
@@ -286,24 +285,24 @@ class Office(_Written):
         return Path(self.path(self.tokens))
 
     def person(self, name: str) -> Person | None:
-        """Somebody by their name; None for a stranger."""
+        """A person by name; None for a stranger."""
         member = self.people.get(name)
         return None if member is None else Person(name, member.role, member.datasets)
 
     def person_of(self, subject: str) -> Person | None:
-        """Somebody by what a sign-in elsewhere calls them."""
+        """A person by the provider's subject."""
         names = [name for name, member in self.people.items() if (member.subject or name) == subject]
         return self.person(names[0]) if len(names) == 1 else None
 
     @property
     def client_secret(self) -> str | None:
-        """By which the provider knows this office, where people sign in elsewhere; None where it has none."""
+        """The secret by which the provider knows this office; None without a provider."""
         file = None if self.openid is None else self.openid.client_secret_file
         return None if file is None else Path(self.path(file)).read_text(encoding="utf-8").strip()
 
 
 def from_environment(text: str) -> str:
-    """A text, or what the variable after env: says; so that no password need stand in a file."""
+    """A text, or the value of the variable after env:, so that no password must stand in a file."""
     if not text.startswith("env:"):
         return text
     value = os.environ.get(text.removeprefix("env:"), "")

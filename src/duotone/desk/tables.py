@@ -1,4 +1,4 @@
-"""The tables of an office: opened when they are needed, kept open, and lent to one question at a time."""
+"""The tables of an office: opened when needed, kept open, and lent to one question at a time."""
 
 from __future__ import annotations
 
@@ -35,33 +35,33 @@ from duotone.tables.sql.condition import Kind
 
 Layout = tuple[tuple[tuple[str, Kind], ...], ...]
 AGAIN = 0.5
-"""Seconds after which an engine that goes on is interrupted again."""
+"""Seconds after which an engine that continues is interrupted again."""
 
 
 Version = tuple[int, int, int, int]
 
 
 class PublicFiles:
-    """The public tables of an office, by their places: of each file the rows of one version are in memory."""
+    """The public tables of an office, by place; of each file, one version of the rows is in memory."""
 
     def __init__(self) -> None:
         self._kept: dict[Path, tuple[Version, PublicTable]] = {}
         self._lock = threading.Lock()
 
     def table(self, path: Path) -> PublicTable:
-        """The table of a file as it is now."""
+        """The current table of a file."""
         with self._lock:
             version, known = _version(path), self._kept.get(path)
             if known is not None and known[0] == version:
                 return known[1]
             table = _read(path)
-            if _version(path) == version:  # else it was written to meanwhile, and the next question reads it again
+            if _version(path) == version:  # the file changed meanwhile: the next question reads it again
                 self._kept[path] = version, table
             return table
 
 
 def _read(path: Path) -> PublicTable:
-    """In a thread of its own: whoever asks does not wait longer for it."""
+    """Read the file in a thread of its own, so that whoever asks does not wait longer."""
 
     def work() -> PublicTable:
         with open_source(path, vouched=True) as source:
@@ -77,17 +77,17 @@ def _read(path: Path) -> PublicTable:
 
 
 def _version(path: Path) -> Version:
-    """What a file's content is known by; a file that is not there is one that cannot be read."""
+    """A file's version; a missing file is an unreadable one."""
     try:
         about = path.stat()
     except OSError:
-        raise UnopenedTable(f"there is no file {path}") from None
+        raise UnopenedTable(f"there is not a file {path}") from None
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
 
 
 @dataclass
 class OpenTable:
-    """A dataset of the office with its table: what may be known of it, and connections that are idle."""
+    """A dataset of the office with its table: its public facts, and idle connections."""
 
     name: str
     office: Office
@@ -95,27 +95,28 @@ class OpenTable:
     idle: list[Source] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     kinds: dict[str, Kind] = field(default_factory=dict)
-    """What each column holds, by the first opening."""
+    """The type of each column, from the first opening."""
     engine: str = "DuckDB"
     public: PublicFiles = field(default_factory=PublicFiles)
     keys: frozenset[str] = frozenset()
-    """What tells its tables apart from those of other datasets."""
+    """The keys that tell its tables apart from those of other datasets."""
     layout: Layout | None = None
-    """The columns of its tables, in their order, when they were last looked at: questions about others are refused."""
+    """The columns of its tables, in order, when last read: questions about other columns are refused."""
 
     @property
     def declared(self) -> Dataset:
-        """What its owner declares."""
+        """The owner's declaration."""
         return self.dataset.declared
 
     @property
     def lists(self) -> Mapping[tuple[str, ...], tuple[Any, ...]]:
-        """The public lists of groups, by what they are by."""
+        """The public lists of groups, by group columns."""
         return self.declared.groups if isinstance(self.declared.groups, Mapping) else {}
 
     @contextmanager
     def lent(self) -> Iterator[Any]:
-        """Lend the open table to one question at a time; with further tables, its place, since all are opened together."""
+        """Lend the open table to one question at a time; with further tables, lend its place, since all are opened
+        together."""
         if self.declared.also:
             with self._opened() as alone:
                 self._require_layout(alone)
@@ -134,7 +135,7 @@ class OpenTable:
                 self.idle.append(source)
 
     def open(self) -> Source:
-        """A connection of its own, with those columns alone that may be used."""
+        """A new connection, with only the usable columns."""
         source, dataset = self._opened(), self.declared
         with closed_on_error(source.close):
             self._require_layout(source)
@@ -151,19 +152,19 @@ class OpenTable:
         return self.office.path(self.declared.source)
 
     def _require_layout(self, source: Source) -> None:
-        """Refuse other columns than those that the owner has seen, or another order of them."""
+        """Refuse columns, or an order of them, that differ from what the owner has seen."""
         if self.layout is not None and self._layout(source) != self.layout:
-            raise DuotoneError(f"the columns of {self.name} have changed: say that the data has changed (a new version)")
+            raise DuotoneError(f"the columns of {self.name} have changed: give the data a new version")
 
     def _layout(self, source: Source) -> Layout:
-        """The columns of the table, and of further ones in files of their own."""
+        """The columns of the table, and of further tables in files of their own."""
         files = [] if source.sibling is not None else [self.office.path(place) for place in self.declared.also.values()]
         with ExitStack() as opened_now:
             others = [opened_now.enter_context(open_source(file)) for file in files]
             return tuple(tuple(one.columns.items()) for one in (source, *others))
 
     def learn(self) -> None:
-        """Open the table once, and see what its columns are."""
+        """Open the table once, and store its columns."""
         dataset, place = self.declared, self._place
         with self._opened() as source:
             self.layout = self._layout(source)
@@ -175,25 +176,25 @@ class OpenTable:
             self.engine = source.engine.name
 
     def read_public(self) -> None:
-        """Read the public files, before anybody asks."""
+        """Read the public files before the first question."""
         for place in self.declared.public.values():
             self.public.table(Path(self.office.path(place)))
 
     def reopen(self) -> None:
-        """Close what is idle: the next question opens the table anew."""
+        """Close idle connections: the next question opens the table anew."""
         with self.lock:
             sources, self.idle = self.idle, []
         for source in sources:
             source.close()
 
     def question(self, table: Any, terms: Terms, check: Callable[[Prepared], None] | None = None) -> Prepared:
-        """A question about the table, or about made-up rows, with what the owner declared, if `check` takes it; nothing is
-        read."""
+        """A question about the table, or about made-up rows, with the owner's declarations, if `check` accepts it;
+        reads no row."""
         with limited(self.office.engine_limits, check):
             return self._question(self._about(table), terms)
 
     def _about(self, table: Any) -> Dataset:
-        """What is declared, of an open table or of one that is opened with the question."""
+        """The declaration of an open table, or of one that is opened with the question."""
         declared = self.declared
         public = {name: self.public.table(Path(self.office.path(place))) for name, place in declared.public.items()}
         if isinstance(table, Source):
@@ -203,58 +204,58 @@ class OpenTable:
 
     @property
     def _also(self) -> dict[str, str]:
-        """Further private tables: in a database by their names."""
+        """Further private tables: in a database, by name."""
         elsewhere = self.declared.table is not None or "://" in self._place
         return {name: other if elsewhere else self.office.path(other) for name, other in self.declared.also.items()}
 
     def asked_again(self, question: Prepared, table: Any) -> Prepared:
-        """A question that has been checked, of the table as it is lent now."""
+        """The checked question for the connection that is lent now."""
         with limited(self.office.engine_limits):
             return question.on(table.reading_up_to(self.declared.longest_text) if isinstance(table, Source) else table)
 
     def _question(self, declared: Dataset, terms: Terms) -> Prepared:
         if (terms.question is None) == (terms.by is None):
-            raise DuotoneError("ask a question, or which groups there are (by): one of the two")
+            raise DuotoneError("give either a question, or by (which groups there are)")
         if terms.groups == "private":
             declared = replace(declared, groups=None)
         if terms.max_groups is not None:
             declared = replace(declared, max_groups=terms.max_groups)
         if terms.question is None:
             if terms.error is not None or not terms.priced:
-                raise DuotoneError("which groups may be shown has a price: give epsilon, and delta")
+                raise DuotoneError("which groups there are has a price: give epsilon and delta")
             return prepare_groups(declared, terms.by or [], terms.privacy)
         if self.dataset.close_calls is not None and not terms.priced:
             if not (terms.max_groups is None and terms.costs is None and terms.delta is None):
-                raise DuotoneError("this dataset is asked with close calls: name no delta, max_groups and costs")
+                raise DuotoneError("this dataset counts close calls: leave out delta, max_groups and costs")
             return prepare(replace(declared, max_groups=None), terms.question, self.dataset.close_calls.question)
         return prepare(declared, terms.question, self._price(terms), costs=terms.costs_exact)
 
     def _price(self, terms: Terms) -> ApproxDP | WantedError:
-        """ε as it is named, or the error that is wanted."""
+        """ε as given, or the wanted error."""
         if terms.error is None:
             return terms.privacy
         if not (terms.costs is None and terms.epsilon is None and terms.exp_epsilon is None):
-            raise DuotoneError("the price follows from the error: name no epsilon, exp_epsilon and costs")
+            raise DuotoneError("the price follows from the error: leave out epsilon, exp_epsilon and costs")
         return WantedError(str(terms.error.wrong), terms.error.people, terms.delta_exact)
 
     def in_ledger(self) -> str:
-        """What the ledger calls it."""
+        """The name in the ledger."""
         return self.dataset.in_ledger
 
     def made_up_rows(self) -> Any:
-        """Rows about nobody, with its columns."""
+        """Rows about nobody, with the table's columns."""
         return made_up(self.made_up_columns, self.declared.unit, max_rows=self.declared.max_rows)
 
     @property
     def made_up_columns(self) -> dict[str, Column]:
-        """What may be known of each column, for made-up rows."""
+        """The public facts of each column, for made-up rows."""
         bounds, lists = self.declared.bounds, self.lists
         limits = {name: (str(bounds[name].low), str(bounds[name].high)) for name in self.kinds.keys() & bounds.keys()}
         listed = {name: lists[name,] for name in self.kinds if (name,) in lists}
         return {name: Column(kind, limits.get(name), listed.get(name)) for name, kind in self.kinds.items()}
 
     def check(self, mistakes: Mistakes) -> None:
-        """Open the table, and hold what is declared against its columns."""
+        """Open the table, and compare declarations with its columns."""
         steps, dataset, every = ("datasets", self.name), self.declared, list[str]()
         with mistakes.at(*steps, "source"), self._opened() as source:
             every = [name.lower() for name in source.columns]
@@ -276,7 +277,7 @@ class OpenTable:
                     self.question(source, self._trial(by)).close()
             self.learn()
         usable = every if dataset.columns is None else [name.lower() for name in (*dataset.columns, dataset.unit or "")]
-        for column in dataset.bounds:  # others may be of public tables, or what an inner select computes
+        for column in dataset.bounds:  # others may belong to public tables, or to an inner select
             near = difflib.get_close_matches(column.lower(), map(str.lower, self.kinds), 1)
             if near and column.lower() not in map(str.lower, self.kinds):
                 mistakes.add((*steps, "bounds", column), f"is not a column that can be asked about: {near[0]} is")
@@ -286,17 +287,17 @@ class OpenTable:
                 mistakes.add((*steps, "bounds", column), f"has no use: {column} does not hold numbers")
         for name, file in dataset.public.items():
             if not Path(self.office.path(file)).exists():
-                mistakes.add((*steps, "public", name), "is no file")
+                mistakes.add((*steps, "public", name), "is not a file")
 
     @property
     def has_more_rows(self) -> bool:
-        """Whether the table has more rows than the office says: for its owner alone."""
+        """Whether the table has more rows than the office says; only its owner sees this."""
         with self.open() as source:
             counted = source.run(source.rows.agg(rows=source.rows.count()))
             return int(counted["rows"][0].as_py()) > self.dataset.rows
 
     def _trial(self, by: str) -> Terms:
-        """A question that has a use for a list of groups."""
+        """A question that uses a list of groups."""
         keys = ", ".join(map(quoted, by.split(",")))
         each = 1 if self.declared.unit else None
         people = "*" if self.declared.unit is None else f"distinct {quoted(self.declared.unit)}"
@@ -305,7 +306,8 @@ class OpenTable:
 
 
 def check_tables(tables: Mapping[str, OpenTable], mistakes: Mistakes) -> None:
-    """Open every table once, and hold what is declared against it; one table has one budget, and is no public file."""
+    """Open every table once, and compare declarations with columns; a table has one budget, and is not a public
+    file."""
     for table in tables.values():
         table.check(mistakes)
     held = {name: table.keys for name, table in tables.items()}
@@ -316,8 +318,7 @@ def check_tables(tables: Mapping[str, OpenTable], mistakes: Mistakes) -> None:
 
 
 def _answers(source: Source) -> bool:
-    """Whether an engine elsewhere is still there, and files are those that were opened, before anything is charged; no row is
-    read."""
+    """Before a charge: whether a remote engine responds, and files are the ones that were opened; reads no row."""
     try:
         source.checked()
     except DuotoneError:
@@ -327,17 +328,18 @@ def _answers(source: Source) -> bool:
 
 @contextmanager
 def given_up(source: Source, seconds: float, leaving: Departure) -> Iterator[Callable[[], None]]:
-    """Interrupts an engine that works for longer than this, and than its answer takes to leave, or whose answer nobody waits
-    for; what it yields is called when it is done.
+    """Interrupt an engine that works longer than `seconds` and than its answer takes to leave, or whose answer nobody
+    waits for; call the yielded function when the engine is done.
 
-    Once is not enough: an engine that is between two queries, or waits for its charge, does not notice.
+    It is interrupted repeatedly: an engine between two queries, or one that waits for its charge, misses the first
+    time.
     """
     done, wake, lock = threading.Event(), threading.Event(), threading.Lock()
 
     def interrupt() -> None:
         wake.wait(max(seconds, leaving.due - leaving.clock.now()))
         while not done.is_set():
-            with lock:  # never what the same connection does for the next question
+            with lock:  # never the next question of the same connection
                 if not done.is_set():
                     source.engine.interrupt()
             done.wait(AGAIN)

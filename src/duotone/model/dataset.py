@@ -323,7 +323,7 @@ def text_of(file: Path) -> str:
     """What stands in a file of declarations."""
     try:
         if file.stat().st_size > MOST_BYTES:
-            raise DuotoneError(f"{file} is no file of declarations: it has more than {MOST_BYTES} bytes")
+            raise DuotoneError(f"{file} is not a file of declarations: it has more than {MOST_BYTES} bytes")
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise DuotoneError(f"{file} is not there: name a dataset's file, or write one (duotone declare)") from None
@@ -336,7 +336,7 @@ def toml_of(file: Path, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
-        raise DuotoneError(f"{file.name}: this is no TOML: {error}") from None
+        raise DuotoneError(f"{file.name}: this is not TOML: {error}") from None
 
 
 def _plain(value: Any) -> Any:

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 POINTS = 300
-"""The charges up to which a ledger is drawn one by one."""
+"""Up to this many charges, each is drawn."""
 SHORTEST = timedelta(minutes=1)
-"""The time that a picture of a ledger shows at least."""
+"""The shortest time range of a picture of a ledger."""
 TICKS = ["%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
 FIRST_TICKS = ["%Y", "%b %Y", "%b", "%d %b", "%H:%M", "%H:%M:%S"]
 DATES = ["", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y"]
-"""How times are written whose ticks are years, months, days, hours, minutes or seconds apart, on the first of the next larger
-unit, and what is written once beside them."""
+"""Formats of times for ticks that are years, months, days, hours, minutes or seconds apart; for a tick at the start of
+the next larger unit; and for what is written once beside the axis."""
 
 
 def capacities(sizes: Sequence[Capacity], *, ax: Axes | None = None) -> Figure:
@@ -38,7 +38,7 @@ def capacities(sizes: Sequence[Capacity], *, ax: Axes | None = None) -> Figure:
         labels.append(f"{count:,} answer{'s' * (count != 1)} (account {account}), each at {budget_label(one.each)}")
     figure = error_by_distance([one.mechanism for one in sizes], labels=labels, ax=ax)
     drawn = ax or figure.axes[0]
-    if len(sizes) > 1:  # whose curves end far from each other
+    if len(sizes) > 1:  # curves that end far from each other
         drawn.set_xscale("log")
         drawn.set_xlim(0.8, 1.5 * drawn.get_xlim()[1])
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
@@ -91,7 +91,8 @@ def spending(statement: Statement, *, ax: Axes | None = None) -> Figure:
 
 
 def _time_axis(ax: Axes, times: Sequence[datetime]) -> None:
-    """The time from the first to the last, at least a minute, so that no tick is finer than a second; with its date."""
+    """A time axis from the first to the last time, at least a minute long, so that no tick is finer than a second; with
+    its date."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
     if times:
@@ -105,7 +106,7 @@ def _time_axis(ax: Axes, times: Sequence[datetime]) -> None:
 
 
 def calls(statement: Statement, ax: Axes) -> list[Any]:
-    """The close calls of a dataset over time, up to those that it may have, and the clear answers that were free; the times."""
+    """The close calls of a dataset over time, up to their limit, and the free clear answers; returns the times."""
     called, asked = statement.registered.close_calls, [charge for charge in statement.charges if charge.calls is not None]
     since = [] if statement.since is None else [statement.since]
     times: list[Any] = [*since, *(charge.at for charge in asked)]
@@ -115,7 +116,7 @@ def calls(statement: Statement, ax: Axes) -> list[Any]:
     ax.step(times, taken, where="post", color=BLUE, lw=1.8, label="close calls, charged or reserved")
     ax.step(times, clear, where="post", color=FAINT, lw=1.6, label="clear answers, free")
     most = 0 if called is None else called.count
-    ax.axhline(most, color=RED, ls="--", lw=1.6, label=f"close calls that it may have: {most}")
+    ax.axhline(most, color=RED, ls="--", lw=1.6, label=f"close calls in its budget: {most}")
     ax.set(ylabel="answers", xlabel="time (UTC)", ylim=(0, max([most, *taken, *clear]) * 1.15 + 1))
     many = 0 if statement.state.calls is None else statement.state.calls.used
     titled(ax, f"{statement.registered.dataset}: {many} close call{'s' * (many != 1)}")
