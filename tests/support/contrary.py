@@ -85,8 +85,10 @@ def make_contrary(module: Any) -> None:
         yes = bool(self.contrary[self.table.find(at) - (self._lowest - self.table.lowest)])
         return replace(drawn, answer=yes, margin=None if drawn.margin is None else int(nearest(drawn.margin, yes)))
 
-    def _margins(self: Any, levels: Any) -> Any:
-        drawn = draw_margins(self, levels)
+    def _margins(self: Any, levels: Any, within: Any) -> Any:
+        drawn = draw_margins(self, levels, within)
+        if within is not None:  # of 0 the coin is fair: either will do
+            levels = np.clip(levels, -within, np.maximum(within - 1, 0))
         where = np.clip(levels, self._lowest, self._highest).astype(np.int64) - self._lowest
         return nearest(drawn, self.contrary[where]) if by_chance() else drawn
 
