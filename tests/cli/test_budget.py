@@ -44,7 +44,7 @@ def test_what_was_counted_no_further_is_said_to_be_more(capsys: pytest.CaptureFi
 def test_bad_budgets(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, said in [
         ((), "give --epsilon E or --exp-epsilon R"),
-        ((*BUDGET, "--each-delta", "1e-9"), "--each-delta is the δ of an answer"),
+        ((*BUDGET, "--each-delta", "1e-9"), "--each-delta needs --each-epsilon"),
         ((*BUDGET, "--each-epsilon", "-1"), "epsilon"),
     ]:
         code, _, err = run(capsys, "budget", *arguments)

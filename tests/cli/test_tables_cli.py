@@ -111,7 +111,7 @@ def test_what_was_answered_before_a_refusal_is_shown(
     [
         ("", (), "has no question: write one or more, with ; between them"),
         ("count(*) > 3", ("--each",), "--each is for several questions: name a FILE.sql that has them"),
-        ("count(*) > 3; count(*) > 4", ("--draw", "a.svg"), "--draw and --certificate are for one question"),
+        ("count(*) > 3; count(*) > 4", ("--draw", "a.svg"), "--draw and --certificate are for a single question"),
         ("count(*) > 'x", (), "check their quotes"),
         (None, (), "cannot be read: it must be a file in UTF-8"),
     ],

@@ -303,9 +303,9 @@ def test_the_commands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _run(capsys, "allow", str(path), "census", "--asker", "*", "--epsilon", "0.3", "--by", "owner")
     said = _run(capsys, "allow", str(path), "census", "--asker", "ann", "--epsilon", "0.2")
     allowance = "ApproxDP(epsilon=0.2, delta=0)"
-    assert f"ann: spent epsilon 0.1, delta 0 of the allowance {allowance}; left: epsilon 0.1, delta 0, as far as the d" in said
+    assert f"ann: spent epsilon 0.1, delta 0 of the allowance {allowance}; left: epsilon 0.1, delta 0, if the d" in said
     assert "in 1 charge; left" in said
-    assert "whoever has no allowance of their own: allowance ApproxDP(epsilon=0.3, delta=0) each" in said
+    assert "askers without their own: allowance ApproxDP(epsilon=0.3, delta=0) each" in said
     shown = json.loads(_run(capsys, "show", str(path), "--json"))["datasets"]["census"]
     assert shown["allowances"] == {
         "ann": {

@@ -143,11 +143,11 @@ def test_a_file_begins_at_its_folder_and_has_its_lines(tmp_path: Path) -> None:
     ]  # fmt: skip
     file.write_text('source = "env:STAYS"\ntable = "stays"\n')
     assert Dataset.load(file).source == "env:STAYS"  # an office reads it there
-    for content, says in ((b"\xff", "in UTF-8"), (b"a = [", "no TOML"), (b"a = 1\n" * 200_000, "more than")):
+    for content, says in ((b"\xff", "in UTF-8"), (b"a = [", "not TOML"), (b"a = 1\n" * 200_000, "more than")):
         file.write_bytes(content)
         with pytest.raises(DuotoneError, match=says):
             Dataset.load(file)
-    with pytest.raises(DuotoneError, match="is not there"):
+    with pytest.raises(DuotoneError, match="does not exist"):
         Dataset.load(tmp_path / "none.toml")
 
 

@@ -1,4 +1,4 @@
-"""The command: its commands, and how it ends. Heavy imports happen at use, so that `duotone --help` comes at once."""
+"""The command's subcommands and exit codes. Heavy imports happen at use, so that `duotone --help` is fast."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from duotone.errors import DatasetError, DuotoneError, Mistake, OfficeError
 from duotone.words.sentences import sentence
 
 UsageError: Any = typer.BadParameter.__base__
-"""What is raised of arguments that are missing or unknown; typer gives it no name of its own."""
+"""The class of errors about missing or unknown arguments; typer does not export it."""
 INTERRUPTED, BROKEN_PIPE = 130, 141
-"""Exit codes of 128 and a signal's number, as shells report for tools that SIGINT or SIGPIPE ended."""
+"""Exit codes of 128 plus a signal's number, as shells report after SIGINT or SIGPIPE."""
 
 
 class _InOrder(TyperGroup):
-    """Commands in the order of `--help`: those that most people need first. Typer puts groups of commands last."""
+    """Commands in the order of `--help`: the most common first. Typer puts groups of commands last."""
 
     def list_commands(self, _: Any) -> list[str]:
         first = ["ask", "groups", "inspect", "declare", "budget", "ledger", "serve", "token", "mcp"]
@@ -78,10 +78,8 @@ def _options(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command: exit code 0 when done, 1 when a check does not hold, 2 for bad input or for output that cannot be
-    written, 130 when it was interrupted, and 141 when the reader of its output stopped reading: what shells report for
-    other tools, too.
-    """
+    """Run the command. Exit code 0 when done, 1 when a check does not hold, 2 for bad input or unwritable output, 130
+    after an interrupt, 141 when the reader of the output stopped reading."""
     LOST.set("")
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (else notes would go to standard output)
@@ -96,7 +94,7 @@ def main(arguments: list[str] | None = None) -> None:
         with _interrupts() as interrupts:
             code = _ended(arguments, interrupts)
         output.flush()
-        if sys.stdout is not output or _place(output) != place:  # how typer and rich end where a pipe is broken
+        if sys.stdout is not output or _place(output) != place:  # how typer and rich end when a pipe breaks
             code = BROKEN_PIPE
     except KeyboardInterrupt:
         code = _interrupted()
@@ -110,7 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _ended(arguments: list[str] | None, interrupts: list[int]) -> int:
-    """Run a command to its exit code; what is wrong with its input is reported in one line."""
+    """Run a command and return its exit code; mistakes in its input are reported in one line."""
     try:
         code = app(arguments, standalone_mode=False)
     except Exception as error:
@@ -134,18 +132,19 @@ def _ended(arguments: list[str] | None, interrupts: list[int]) -> int:
 
 
 def _mistake(mistake: Mistake) -> str:
-    """A mistake in a file by its line, and in an option by its flag."""
+    """A mistake in a file with its line, or in an option with its flag."""
     first, *steps = mistake.steps or ("",)
     flag = "" if mistake.place or not first else f"--{str(first).replace('_', '-')}"
     return mistake.sentence if not flag else " ".join([flag, *map(str, steps), mistake.words])
 
 
 NAMED = dict.fromkeys(("plot", "show"), ": a dataset is named by --dataset") | {"groups": ": columns are named by --by"}
-"""What a further argument of a command was probably meant for."""
+"""What a surplus argument of a command was probably meant for."""
 
 
 def _say_usage(error: Any) -> None:
-    """What is wrong with the arguments, and where to look; help that is shown where none were given says enough."""
+    """Print what is wrong with the arguments, and where to find help, unless help was printed because there were
+    none."""
     said = " ".join(error.format_message().split()).rstrip(".")
     command = "duotone" if error.ctx is None else error.ctx.command_path
     if said.startswith("Got unexpected extra argument"):
@@ -156,7 +155,7 @@ def _say_usage(error: Any) -> None:
 
 @contextlib.contextmanager
 def _interrupts() -> Iterator[list[int]]:
-    """Takes note of each Ctrl-C: a library that is busy then may make any other error of it."""
+    """Record each Ctrl-C: a busy library may turn it into another error."""
     noted: list[int] = []
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
@@ -189,7 +188,7 @@ def _unwritten(error: OSError | ValueError) -> int:
 
 
 def _place(output: TextIO) -> tuple[int, int] | None:
-    """What standard output leads to."""
+    """The file or device of standard output."""
     try:
         there = os.fstat(output.fileno())
     except (OSError, ValueError):
@@ -198,7 +197,7 @@ def _place(output: TextIO) -> tuple[int, int] | None:
 
 
 def _drop(output: TextIO) -> None:
-    """Let nothing that is left in the buffer fail once more when Python ends."""
+    """Discard the rest of the buffer, so that it does not fail again when Python ends."""
     with contextlib.suppress(OSError, ValueError):
         output.flush()
         return

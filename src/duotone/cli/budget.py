@@ -27,12 +27,12 @@ def budget(
     ] = None,
     each_delta: Annotated[str | None, typer.Option(metavar="D", help="The δ of each answer, with --each-epsilon.")] = None,
     close_calls: Annotated[
-        bool, typer.Option("--close-calls", help="How many close calls it buys instead, where only these are charged.")
+        bool, typer.Option("--close-calls", help="Print instead how many close calls it buys, where only these are charged.")
     ] = False,
     as_json: AsJson = False,
     draw: Draw = None,
 ) -> None:
-    """What a budget buys: how accurate answers are, and how many of them a ledger would admit."""
+    """What a budget buys: the accuracy of answers, and how many of them a ledger admits."""
     from duotone.ledger.capacity import Capacity, capacities
 
     if close_calls:
@@ -41,7 +41,7 @@ def budget(
         _print_choices(total)
         return
     if each_epsilon is None and each_delta is not None:
-        raise DuotoneError("--each-delta is the δ of an answer: give its ε by --each-epsilon, too")
+        raise DuotoneError("--each-delta needs --each-epsilon, the ε of the same answers")
     chosen = None if each_epsilon is None else budget_of(each_epsilon, None, each_delta or "0")
     sizes = capacities(total) if chosen is None else [Capacity(total, chosen)]
     draw_to(draw, "capacities", sizes)
@@ -66,7 +66,7 @@ def _document(one: Capacity) -> dict[str, Any]:
 
 
 def _certain(one: Capacity) -> float:
-    """The number of people from flipping from which on no answer is wrong."""
+    """The number of people from flipping from which no answer is wrong."""
     return one.mechanism.certain[0] + 1
 
 
@@ -95,11 +95,12 @@ def _short(privacy: ApproxDP) -> str:
 
 
 PARTS = 20, 50, 100
-"""The parts of a budget's ε that questions have, where that is not chosen."""
+"""Fractions of a budget's ε for each question, if not chosen."""
 
 
 def _print_choices(budget: ApproxDP) -> None:
-    """How many close calls a budget admits for some sizes of questions, and from how far on answers are then clear."""
+    """Print how many close calls a budget admits for questions of some sizes, and from what distance answers are then
+    clear."""
     from duotone.ledger.close_calls import most_close_calls
     from duotone.line.three_way import ThreeWay, clear_from, three_way_table
     from duotone.privacy.approx_dp import ApproxDP

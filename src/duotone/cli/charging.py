@@ -1,4 +1,4 @@
-"""How a question of the command is answered: released by itself, or charged to a ledger; and what it would cost there."""
+"""How the command answers a question: released without a ledger, or charged to one; and what it would cost there."""
 
 from __future__ import annotations
 
@@ -25,39 +25,40 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 RECORDED = "; an answer that was charged is recorded in the ledger, and asking again is free"
 LOST: ContextVar[str] = ContextVar("LOST", default="")
-"""What becomes of answers where they cannot be shown: set before the first is drawn."""
+"""What happens to answers that cannot be shown; set before the first is drawn."""
 
 
 @dataclass(frozen=True)
 class Charging:
-    """Which ledger is charged, None for none; as which dataset (None: by the table's name), for whom, and whether anew."""
+    """The ledger to charge (None for none), as which dataset (None: the table's name), for whom, and whether for a new
+    answer."""
 
     place: str | None
     dataset: str | None
     again: bool
     asker: str | None
     said_by: str | None = None
-    """What makes this ledger the default, where nobody named it."""
+    """Why this ledger is the default, if none was named."""
 
 
 def charging(
     declared: Declared, *, ledger: str | None, no_ledger: bool, dataset: str | None, again: bool, asker: str | None
 ) -> Charging:
-    """What the options say about a ledger, or else the dataset's file, or else what is the default for the table. Together with
-    further tables (`also`), it is another dataset than by itself."""
+    """The ledger of the options, else of the dataset's file, else the table's default. With further tables (`also`),
+    the dataset is another one."""
     from duotone.tables.billing import default_ledger
     from duotone.tables.engines.open import in_files
 
     also, table = declared.also.values(), declared.source
     for flag, given, key in (("--ledger", ledger, declared.ledger), ("--dataset", dataset, declared.dataset)):
         if given is not None and key is not None and declared.ledger is not None:
-            raise DuotoneError(f"the dataset's file says that already: leave {flag} out, or change it there")
+            raise DuotoneError(f"the dataset's file sets that already: leave {flag} out, or change the file")
     account = declared.in_ledger if dataset is None and not no_ledger else dataset
     if ledger is None and not no_ledger and declared.ledger is not None:
         return Charging(str(declared.ledger), account, again, asker)
     if no_ledger and ledger is not None:
-        raise DuotoneError("--ledger names a ledger, and --no-ledger says that there is none: give one of the two")
-    # further tables of a database are named, and in no files of their own
+        raise DuotoneError("give --ledger or --no-ledger, not both")
+    # further tables of a database are names, not files
     default = None if no_ledger or ledger is not None else default_ledger(table, *(also if in_files(table) else ()))
     if default is not None:
         own = None if also else default.dataset
@@ -65,18 +66,18 @@ def charging(
     if ledger is None and (again or dataset is not None or asker is not None):
         raise DuotoneError(
             "--again, --dataset and --asker are for a ledger"
-            + (", and --no-ledger says that there is none: leave it out, or them" if no_ledger else ": name it by --ledger")
+            + (": leave them or --no-ledger out" if no_ledger else ": name it by --ledger")
         )
     return Charging(ledger, account if ledger is not None else dataset, again, asker)
 
 
 PLACE = "The file or URL of the ledger to charge; else as duotone.toml or DUOTONE_LEDGER say."
 NAMED = "Its name in the ledger; else the file's, or the table's."
-AGAIN = "Draw a new answer to a question asked before, and pay for it."
+AGAIN = "Pay for a new answer to a question that was asked before."
 LEDGER = Group(
     {
         "ledger": (Annotated[str | None, typer.Option(metavar="LEDGER", help=PLACE)], None),
-        "no_ledger": (Annotated[bool, typer.Option("--no-ledger", help="Charge none, whatever is the default.")], False),
+        "no_ledger": (Annotated[bool, typer.Option("--no-ledger", help="Charge no ledger, not even the default.")], False),
         "dataset": (Annotated[str | None, typer.Option(metavar="NAME", help=NAMED)], None),
         "again": (Annotated[bool, typer.Option("--again", help=AGAIN)], False),
         "asker": (Annotated[str | None, typer.Option(metavar="NAME", help="Who asks, for the ledger.")], None),
@@ -87,12 +88,12 @@ LEDGER = Group(
 
 
 def answered(prepared: Prepared, how: Charging) -> Answers:
-    """A release, with a sign of life on a terminal: a large table takes a while."""
+    """A release, with a progress message on a terminal: a large table takes a while."""
     return with_status(prepared.source.name, lambda: _released(prepared, how))
 
 
 def with_status(table: str, work: Callable[[], T]) -> T:
-    """Some work, with a sign of life on a terminal."""
+    """Run work with a progress message on a terminal."""
     from rich.console import Console
 
     if not sys.stderr.isatty():
@@ -117,7 +118,7 @@ def _released(prepared: Prepared, how: Charging) -> Answers:
 
 
 def say_receipt(how: Charging, dataset: str | None, ledger: Ledger, receipt: Receipt) -> None:
-    """What an answer cost, and what is left."""
+    """Print what an answer cost, and what is left."""
     _say_which(how, dataset, ledger)
     allowance = "" if receipt.allowance is None else f"; left of the allowance of {how.asker}: {receipt.allowance}"
     paid = "free, as recorded" if receipt.free else "charged" if receipt.calls is None else "free, since it is clear"
@@ -131,7 +132,7 @@ def say_receipt(how: Charging, dataset: str | None, ledger: Ledger, receipt: Rec
 
 
 def quotes_of(every: Sequence[Prepared], how: Charging) -> Sequence[Quote | None]:
-    """What the questions would cost in a ledger, asked in turn; nothing is charged."""
+    """What the questions would cost in a ledger, asked in order; nothing is charged."""
     if how.place is None:
         return [None] * len(every)
     from duotone.ledger.ledger import open_ledger
@@ -166,15 +167,15 @@ def quote_text(quote: Quote) -> str:
 
 
 def _say_which(how: Charging, dataset: str | None, ledger: Ledger) -> None:
-    """Which ledger and dataset it was, where the command line does not say it."""
+    """Print the ledger and dataset, if the command line does not name them."""
     if how.said_by is not None or how.dataset is None:
         why = "" if how.said_by is None else f", by {how.said_by}"
         say(f"{dataset} in {ledger.place}{why}", line="ledger: ")
 
 
 def asked_with(how: Charging, declared: Declared) -> ThreeWay | None:
-    """How the dataset is asked that is charged, if its close calls are counted. Where it is not named, it is called as the
-    table is; or all datasets of the ledger are asked alike."""
+    """How the charged dataset is asked, if its close calls are counted. If it is not named, it has the table's name; or
+    all datasets of the ledger are asked alike."""
     if how.place is None:
         return None
     from duotone.ledger.ledger import open_ledger

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 @takes(declared=table("table", "separator", "json_columns", "vouched"))
 def declare(
     declared: Declared,
-    out: Annotated[Path | None, typer.Option(metavar="F.toml", help="Where to write it; else to standard output.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="F.toml", help="The file to write; else standard output.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
-    """A first DATASET.toml of a table, from its rows, with what its owner must answer. NOT PRIVATE: for the table's owner
-    only."""
+    """Write a first DATASET.toml for a table, from its rows, with questions for its owner. NOT PRIVATE: for the table's
+    owner only."""
     from duotone.tables.first_declaration import first_declaration
 
     if out is None and force:
@@ -55,12 +55,12 @@ WARNING = "NOT PRIVATE: for the table's owner only; computed from the rows witho
 def inspect(
     declared: Declared,
     by: Annotated[
-        str | None, typer.Option(metavar="COL[,COL]", help="The columns to group by: in how many groups people are.")
+        str | None, typer.Option(metavar="COL[,COL]", help="The columns to group by: shows in how many groups people are.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """How much bounds, a grid and a limit on a person's rows would clip; of a text file alone, what its columns can be read as.
-    NOT PRIVATE: for the table's owner only."""
+    """How much bounds, a grid and a limit on a person's rows would clip; for a text file alone, what its columns can be
+    read as. NOT PRIVATE: for the table's owner only."""
     from duotone.tables.inspection import TEXTS, as_document, inspect_clipping
 
     seen = inspect_clipping(declared, by=None if by is None else listed(by))
@@ -77,7 +77,7 @@ def inspect(
         _print_values(values, declared.unit, declared.per_unit)
     for dates in seen.dates:
         print(printable(f"{dates.column} as {dates.format}"))
-        counted = [("dates", str(dates.values)), ("texts that are no such dates: null", str(dates.unread))]
+        counted = [("dates", str(dates.values)), ("texts that are not such dates: null", str(dates.unread))]
         print_table(("", "how many"), counted)
     if seen.texts:
         rows = [(t.column, *map(str, (t.values, t.numbers, t.dates, t.flags, t.other))) for t in seen.texts]
@@ -89,12 +89,12 @@ def inspect(
 def _print_rows(seen: RowsPerPerson) -> None:
     print(seen.sentence)
     if seen.people:
-        print_table(("of people", "have at most so many rows"), [(_share(q), str(n)) for q, n in seen.quantiles.items()])
+        print_table(("of people", "have at most this many rows"), [(_share(q), str(n)) for q, n in seen.quantiles.items()])
     _print_above("max_rows", "rows", seen.above, seen.people, seen.rows)
 
 
 def _print_above(limit: str, what: str, above: Mapping[int, tuple[int, int]], everybody: int, total: int | None) -> None:
-    """For some limits, who has more, and what of that does not count."""
+    """For some limits, print how many exceed them, and how much is then not counted."""
     if above:
         rows = [
             (str(most), _of(people, everybody), str(lost) if total is None else _of(lost, total))
@@ -109,7 +109,7 @@ def _print_values(seen: ClippedValues, unit: str | None, per_unit: str | None) -
     print(f"{printable(seen.column)} in [{show(seen.low)}, {show(seen.high)}] in steps of {show(seen.step)}")
     rows = [("values", str(seen.values))]
     if seen.unread:
-        rows.append(("texts that are no numbers: null", str(seen.unread)))
+        rows.append(("texts that are not numbers: null", str(seen.unread)))
     rows += [(what, _of(many, seen.values)) for what, many in (("below", seen.below), ("above", seen.above))]
     rows.append(("rounded", _of(seen.rounded, seen.values)))
     if seen.mean is not None and seen.mean_after is not None:

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from duotone.privacy.approx_dp import ApproxDP
 
 ROWS = 60
-"""The rows up to which a table is printed whole."""
+"""Up to this many rows, a table is printed completely."""
 LONGEST_LINE = 100_000
 HINTS = 5
-"""The datasets that a note names, at most."""
+"""Most datasets that a note names."""
 
 
 @takes(privacy=PRICE)
@@ -116,7 +116,7 @@ def check(
     delta: Annotated[str | None, typer.Option(metavar="D", help="Privacy budget δ, in [0, 1).")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Whether a mechanism is private, or a certificate proves what it claims; decided exactly over every pair."""
+    """Whether a mechanism is private, or a certificate proves its claim; decided exactly, over all pairs."""
     from duotone.graphs import document
     from duotone.graphs.graph import label
     from duotone.privacy.numbers import show
@@ -125,7 +125,7 @@ def check(
     data = document.read(mechanism)
     if isinstance(data, dict) and "certificate" in data:
         if (epsilon, exp_epsilon, delta) != (None, None, None):
-            raise DuotoneError("a certificate is checked for its own budget: leave out --epsilon, --exp-epsilon and --delta")
+            raise DuotoneError("a certificate states its own budget: leave out --epsilon, --exp-epsilon and --delta")
         try:
             holds, sentence = True, prove(data)
         except Unproved as failure:
@@ -157,11 +157,11 @@ def audit(
     right: Annotated[str, typer.Argument(help="Its neighbour.")],
     claim: ApproxDP,
     draws: Annotated[int, typer.Option(help="Answers to draw on each side.")] = 10**6,
-    confidence: Annotated[float, typer.Option(help="How sure the bound must be.")] = 0.99,
+    confidence: Annotated[float, typer.Option(help="The confidence of the bound.")] = 0.99,
     as_json: AsJson = False,
     draw: Draw = None,
 ) -> None:
-    """How private an answering function can be at most, from its answers alone. Exit code 1 if the claim is refuted."""
+    """A lower bound on the ε of an answering function, from its answers alone. Exit code 1 if the claim is refuted."""
     from duotone.release.audit import audit_answers
 
     sides = _dataset(left), _dataset(right)
@@ -182,7 +182,7 @@ def audit(
 
 
 def paper(
-    folder: Annotated[Path, typer.Argument(help="Where the figures go.")] = Path("paper"),
+    folder: Annotated[Path, typer.Argument(help="The folder for the figures.")] = Path("paper"),
     as_json: AsJson = False,
 ) -> None:
     """Recompute every number of the paper and redraw every figure."""

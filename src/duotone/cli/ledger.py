@@ -1,5 +1,5 @@
-"""The command `duotone ledger`: register a dataset, give allowances, close it; see, draw, export, back up and verify what was
-spent on it."""
+"""The command `duotone ledger`: register a dataset, grant allowances, close it; show, plot, export, back up and verify
+what was spent."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from duotone.privacy.approx_dp import ApproxDP
 
 MOST_SHOWN = 20
-"""Groups of one answer that are shown, at most."""
+"""Most groups of one answer that are shown."""
 
 ledgers = typer.Typer(help="What has been spent: budgets of datasets.", no_args_is_help=True)
 
 Place = Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or a postgresql:// URL.")]
-Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="The dataset; needed where there are several.")]
+Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="The dataset; needed if there are several.")]
 By = Annotated[str | None, typer.Option(metavar="NAME", help="Who does this, for the record.")]
 
 
@@ -34,7 +34,7 @@ By = Annotated[str | None, typer.Option(metavar="NAME", help="Who does this, for
 def register(
     place: Place,
     dataset: Annotated[str, typer.Argument(help="A name for the dataset.")],
-    version: Annotated[str, typer.Option(metavar="LABEL", help="A public label, to be changed when the data changes.")],
+    version: Annotated[str, typer.Option(metavar="LABEL", help="A public label of the data: change it when the data changes.")],
     epsilon: Epsilon = None,
     exp_epsilon: ExpEpsilon = None,
     delta: Delta = "0",
@@ -51,12 +51,12 @@ def register(
         str | None, typer.Option(metavar="P", help="With --close-calls: the probability of a wrong answer; else 1e-9.")
     ] = None,
     definite: Annotated[
-        str | None, typer.Option(metavar="E[,D]", help="With --close-calls: what is set aside for definite answers.")
+        str | None, typer.Option(metavar="E[,D]", help="With --close-calls: the part of the budget for definite answers.")
     ] = None,
     by: By = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give a dataset its budget; or, where it has one, a new version label (then only --version is given)."""
+    """Give a dataset its budget; or give a registered one a new version (then only --version is given)."""
     from duotone.model.notice import budget_notes
 
     calls = _calls(close_calls, question_epsilon, wrong, definite)
@@ -79,7 +79,7 @@ def register(
 
 
 def _calls(close_calls: bool, question_epsilon: str | None, wrong: str | None, definite: str | None) -> dict[str, Any]:
-    """What is said about close calls."""
+    """The options about close calls."""
     from duotone.line.three_way import ThreeWay
 
     if not close_calls:
@@ -97,12 +97,13 @@ def _calls(close_calls: bool, question_epsilon: str | None, wrong: str | None, d
 def allow(
     place: Place,
     dataset: Annotated[str, typer.Argument(help="The dataset.")],
-    asker: Annotated[str, typer.Option(metavar="NAME", help="Who may spend it; * for each one without an own allowance.")],
+    asker: Annotated[str, typer.Option(metavar="NAME", help="Who may spend it; * for each asker without their own.")],
     total: ApproxDP,
     by: By = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give an asker an allowance of the budget, for all that they ask and have asked. Every charge must then say who asks."""
+    """Give an asker an allowance: a limit on all that they ask and have asked. Every charge must then name its
+    asker."""
     with _open(place) as ledger:
         ledger.allow(dataset, asker, total, by=by)
         _print_statement(ledger.statement(dataset), as_json)
@@ -112,7 +113,7 @@ def allow(
 def close(
     place: Place, dataset: Annotated[str, typer.Argument(help="The dataset.")], by: By = None, as_json: AsJson = False
 ) -> None:
-    """Close a dataset for ever: nothing more is charged to it. What it has answered stays free."""
+    """Close a dataset permanently: nothing more is charged to it. Recorded answers stay free."""
     with _open(place) as ledger:
         ledger.close_dataset(dataset, by=by)
         _print_statement(ledger.statement(dataset), as_json)
@@ -135,7 +136,7 @@ def show(place: Place, dataset: Dataset = None, as_json: AsJson = False) -> None
 @ledgers.command()
 def plot(
     place: Place,
-    picture: Annotated[Path, typer.Argument(metavar="F.svg", help="Where the picture goes (.svg, .png or .pdf).")],
+    picture: Annotated[Path, typer.Argument(metavar="F.svg", help="The picture's file (.svg, .png or .pdf).")],
     dataset: Dataset = None,
 ) -> None:
     """Draw what was spent over time."""
@@ -163,7 +164,7 @@ def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file for the copy.")],
     as_json: AsJson = False,
 ) -> None:
-    """Copy a ledger into a new file while others may write to it. The copy is verified; no file is replaced."""
+    """Copy a ledger into a new file, even while others write to it. The copy is verified; no file is replaced."""
     with _open(place) as ledger:
         verdict = ledger.backup(file)
     if as_json:
@@ -175,10 +176,10 @@ def backup(
 @ledgers.command()
 def verify(
     place: Place,
-    head: Annotated[str | None, typer.Option(metavar="HASH", help="A head that was kept elsewhere.")] = None,
+    head: Annotated[str | None, typer.Option(metavar="HASH", help="A head that was stored elsewhere.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Whether an entry was edited, removed or moved. Exit code 1 if so."""
+    """Check whether an entry was edited, removed or moved. Exit code 1 if so."""
     with _open(place) as ledger:
         verdict = ledger.verify(head)
     if as_json:
@@ -194,36 +195,36 @@ def verify(
 
 @ledgers.command("reset-clock")
 def reset_clock(
-    place: Place, by: Annotated[str, typer.Option(metavar="NAME", help="Who does this: it stays in the ledger.")]
+    place: Place, by: Annotated[str, typer.Option(metavar="NAME", help="Who does this; recorded in the ledger.")]
 ) -> None:
-    """Go on with entries from the time it is now, after one was written while a clock was ahead. Spends nothing."""
+    """Continue entries from the present time, after one was written while a clock was ahead. Spends nothing."""
     with _open(place) as ledger:
         ledger.reset_clock(by=by)
-    print("entries go on from now; the ledger says so", file=sys.stderr)
+    print("entries continue from now; the ledger records this", file=sys.stderr)
 
 
 @ledgers.command("keep-head")
 def keep_head(
     place: Place,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file, on another disk or machine than the ledger.")],
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who does this: it stays in the ledger.")],
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who does this; recorded in the ledger.")],
 ) -> None:
-    """Keep the ledger's head in a file too, from now on: a ledger that has lost an entry is then refused."""
+    """From now on, store the ledger's head in a file too: a ledger that has lost an entry is then refused."""
     with _open(place) as ledger:
         ledger.keep_head(file, by=by)
-    print(f"the head is kept in {printable(str(file))}; the ledger says so", file=sys.stderr)
+    print(f"the head is stored in {printable(str(file))}; the ledger records this", file=sys.stderr)
 
 
 @ledgers.command("accept-standbys")
 def accept_standbys(
     place: Place,
-    words: Annotated[str, typer.Option(metavar="TEXT", help="Why a failover may forget charges: it stays in the ledger.")],
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who accepts it: it stays in the ledger.")],
+    words: Annotated[str, typer.Option(metavar="TEXT", help="Why a failover may lose charges; recorded in the ledger.")],
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who accepts it; recorded in the ledger.")],
 ) -> None:
-    """Charge a ledger in Postgres though its server has standbys that commits do not wait for."""
+    """Charge a ledger in Postgres although its server has standbys that commits do not wait for."""
     with _open(place) as ledger:
         ledger.accept_standbys(words, by=by)
-    print("accepted; the ledger says so", file=sys.stderr)
+    print("accepted; the ledger records this", file=sys.stderr)
 
 
 def written(stands: Statement) -> dict[str, Any]:
@@ -302,8 +303,8 @@ def _print_charges(stands: Statement) -> None:
 
 
 def _answer(charge: ChargeRecord) -> str:
-    """Yes or no, and how sure; answers by group in full, up to `MOST_SHOWN` of them, one in each line; any other as JSON, cut
-    where it is long."""
+    """Yes or no, and how sure; answers by group in full, up to `MOST_SHOWN`, one per line; any other as JSON, cut if it
+    is long."""
     match charge.answer:
         case bool():
             return "yes" if charge.answer else "no"
@@ -346,9 +347,9 @@ def _print_statement(stands: Statement, as_json: bool) -> None:
 def _share_text(name: str, share: Share, closed: bool) -> str:
     """An allowance; what is left of it may be more than its dataset has left."""
     if name == "*":
-        return f"whoever has no allowance of their own: allowance {share.budget} each"
+        return f"askers without their own: allowance {share.budget} each"
     epsilon, delta = share.totals
-    left = "nothing, since it is closed" if closed else f"{share.left}, as far as the dataset has that left"
+    left = "nothing, since it is closed" if closed else f"{share.left}, if the dataset has that left"
     spent = f"{printable(name)}: spent epsilon {epsilon:.6g}, delta {delta:.6g}"
     return f"{spent}; no allowance" if share.budget is None else f"{spent} of the allowance {share.budget}; left: {left}"
 
@@ -365,11 +366,11 @@ def _definition(text: str) -> ApproxDP:
 
 
 SIZES = 10_000, 100_000, 1_000_000
-"""Of the tables for which it is said how much of them must be able to change."""
+"""Sizes of tables for which the distance of clear answers is printed."""
 
 
 def print_registered(called: CloseCalls) -> None:
-    """What a registration admits, and from how far on answers are clear."""
+    """Print what a registration admits, and from what distance answers are clear."""
     from duotone.line.three_way import clear_from, three_way_table
 
     table = three_way_table(called.question)

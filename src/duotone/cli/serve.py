@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 OfficeFile = Annotated[Path, typer.Option("--office", metavar="OFFICE.toml", help="The office that the token is for.")]
 TERMINATED = 143
-"""The exit code that shells report for what SIGTERM ended."""
-tokens = typer.Typer(no_args_is_help=True, help="Tokens by which people and programs are known to a service.")
+"""The exit code that shells report after SIGTERM."""
+tokens = typer.Typer(no_args_is_help=True, help="Tokens that identify people and programs to a service.")
 
 
 def serve(
     office: Annotated[Path | None, typer.Argument(metavar="OFFICE.toml", help="Tables, people and budgets.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Only check the file and open its tables; change nothing.")] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Serve two example tables, with made-up people and budgets.")] = False,
-    port: Annotated[int | None, typer.Option(metavar="P", help="Instead of the port that the file names.")] = None,
+    port: Annotated[int | None, typer.Option(metavar="P", help="A port, instead of the file's.")] = None,
     processes: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="How many processes serve.")] = 1,
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="A proxy encrypts: listen beyond this machine without TLS.")
@@ -58,7 +58,7 @@ def serve(
 
 
 def _office(file: Path) -> Office:
-    """An office by its file, where the libraries of a service are there."""
+    """An office by its file, if the libraries of a service are installed."""
     import_module("duotone.http")  # which says what is missing
     from duotone.desk.office_file import read_office
 
@@ -83,7 +83,7 @@ def _serve_demo(port: int | None) -> None:
         print_table(("who", "role", "token, to log in with"), [(w, office.people[w].role, token) for w, token in made.items()])
         print(f"open {address} in a browser; stop with Ctrl-C, and everything is gone", flush=True)
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # which would leave the folder behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # otherwise the folder would remain
     with tempfile.TemporaryDirectory() as folder:
         office, made = make_demo(Path(folder))
         serve_office(office, port=port, announce=announce)
@@ -96,9 +96,9 @@ def add(
     assistant: Annotated[
         bool, typer.Option("--assistant", help="For a program that asks only what the person approves or allows.")
     ] = False,
-    days: Annotated[int, typer.Option(metavar="N", help="After how many days it ends.")] = 90,
+    days: Annotated[int, typer.Option(metavar="N", help="Days until it expires.")] = 90,
 ) -> None:
-    """Print a new token, once; only its hash is kept."""
+    """Print a new token, once; only its hash is stored."""
     opened = _office(office)
     if name not in opened.people:
         raise DuotoneError(f"{name} is not a person of this office; it has {', '.join(opened.people)}")
@@ -108,7 +108,7 @@ def add(
 
 @tokens.command("list")
 def list_tokens(office: OfficeFile = Path("office.toml")) -> None:
-    """Show whose tokens there are, without the tokens."""
+    """List tokens by their owners, without the secrets."""
     every = _tokens(_office(office)).every()
     held = {True: "their assistant", False: "the person"}
     rows = [(t.id, t.person, held[t.assistant], t.made[:10], t.expires[:10]) for t in every]
@@ -117,11 +117,11 @@ def list_tokens(office: OfficeFile = Path("office.toml")) -> None:
 
 @tokens.command()
 def revoke(
-    name: Annotated[str, typer.Argument(help="Whose tokens are taken away.")],
+    name: Annotated[str, typer.Argument(help="The owner of the tokens.")],
     office: OfficeFile = Path("office.toml"),
     ident: Annotated[str | None, typer.Option("--id", metavar="ID", help="Only this one.")] = None,
 ) -> None:
-    """Take tokens away: from the next request on they are not known."""
+    """Revoke tokens: they are unknown from the next request on."""
     many = _tokens(_office(office)).revoke(name, ident)
     if not many:
         raise DuotoneError(f"{name} has no such token")
@@ -134,7 +134,7 @@ def mcp(
         bool, typer.Option("--insecure", help="Allow http:// beyond this machine, where something else encrypts the way.")
     ] = False,
 ) -> None:
-    """Let an assistant plan questions to a service, and ask what its person approved (Model Context Protocol).
+    """Let an assistant plan questions for a service, and ask those that its person approved (Model Context Protocol).
 
     The token is DUOTONE_TOKEN in the environment, made with `duotone token add NAME --assistant`.
     """

@@ -44,38 +44,38 @@ Table = Annotated[
     typer.Argument(
         metavar="TABLE",
         help="A CSV, JSON lines or Parquet file; with --table a DuckDB file, postgres://… or spark://…; "
-        "or a DATASET.toml, which says what else there is to say.",
+        "or a DATASET.toml, which declares everything else.",
     ),
 ]
 NAMED = "NAME=FILE"
 OPTIONS = {
-    "unit": ("COL", "The column that tells persons apart; else each row is one."),
-    "bounds": ("COL=LO:HI[:GRID]", "What a column is clipped to; may be repeated."),
+    "unit": ("COL", "The column that identifies persons; else each row is a person."),
+    "bounds": ("COL=LO:HI[:GRID]", "The bounds that a column is clipped to; may be repeated."),
     "neighbours": ("add-remove|replace", "How neighbouring tables differ; else add-remove."),
-    "max_rows": ("M", "As how many rows a person counts at most."),
-    "per_unit": ("avg|sum|min|max", "How a person's values become one."),
+    "max_rows": ("M", "Most rows of a person that count."),
+    "per_unit": ("avg|sum|min|max", "How a person's values are reduced to one."),
     "groups": ("F.csv", "The public list of groups; else they are selected privately."),
-    "max_groups": ("K", "In how many groups a person counts at most; with --unit and groups it must be given."),
+    "max_groups": ("K", "Most groups in which a person counts; required with --unit and groups."),
     "table": ("NAME", "The table of a database."),
-    "vouched": (None, "Of a view: its owner vouches that each row belongs to one person and depends on no other's."),
+    "vouched": (None, "For a view: its owner vouches that each row belongs to one person and depends on no other person's."),
     "types": ("COL=TYPE", "What a column of a text file holds: number, date, time, yes/no, text; may be repeated."),
     "formats": ("COL=FORMAT", "How a text file writes dates, as %d/%m/%Y; may be repeated."),
-    "separator": ("C", "What stands between a CSV file's fields, if its first line does not tell."),
+    "separator": ("C", "The separator of a CSV file, if its first line does not show it."),
     "json_columns": ("COL[,COL]", "The keys of JSON lines that are columns."),
     "columns": ("COL[,COL]", "The columns that may be used, besides the unit; else all."),
-    "longest_text": ("N", "How many characters of a stored text are read; else 10,000."),
-    "public": (NAMED, "A file that all may know, which the question may join; may be repeated."),
+    "longest_text": ("N", "Characters of a stored text that are read; else 10,000."),
+    "public": (NAMED, "A public file that the question may join; may be repeated."),
     "also": (NAMED, "A further private file, or table of the database, about the same persons; may be repeated."),
 }
-"""An option for each key of a `Dataset`, by its name: how its value is written, and what it says."""
+"""An option for each key of a `Dataset`: its form and its help."""
 REPEATED = ("bounds", "types", "formats", "public", "also")
 KINDS: Mapping[str, Any] = {
     **dict.fromkeys(REPEATED, list[str]), **dict.fromkeys(("max_rows", "max_groups", "longest_text"), int),
     "groups": Path, "vouched": bool,
 }  # fmt: skip
-"""What the value of an option is, if not a text."""
+"""The type of an option's value, if not text."""
 OPENING = ("unit", "table", "vouched", "types", "formats", "separator", "json_columns", "columns", "longest_text")
-"""What says how a table is opened, and by whom its rows are."""
+"""The keys about opening a table and about its persons."""
 RULES = {
     "types": "types are COL=TYPE, as amount=number, once for each column",
     "formats": "the format of dates is COL=FORMAT, as day=%d/%m/%Y, once for each column",
@@ -85,7 +85,7 @@ RULES = {
 
 
 def table(*keys: str) -> Group:
-    """A table, and the options of some keys: a `Dataset` is made of them."""
+    """A table, with options for some keys, from which a `Dataset` is made."""
     return Group({"source": (Table, inspect.Parameter.empty)} | {key: _option(key) for key in keys}, _dataset_of)
 
 
@@ -96,7 +96,7 @@ def _option(key: str) -> tuple[Any, Any]:
 
 
 def _dataset_of(source: str, **options: Any) -> Declared:
-    """The dataset of a table with these options, or of a file with those that it leaves open."""
+    """The dataset of a table with these options, or of a file with the options that it leaves open."""
     from duotone.model.dataset import Dataset
 
     own = {key: _read(key, value) for key, value in options.items() if value not in (None, False, [])}
@@ -104,12 +104,12 @@ def _dataset_of(source: str, **options: Any) -> Declared:
         return Dataset(without_password(source), **own)
     loaded = Dataset.load(source)
     if twice := [f"--{key.replace('_', '-')}" for key in loaded.declared(own)]:
-        raise DuotoneError(f"{source} declares that already: leave {' and '.join(twice)} out, or change it there")
+        raise DuotoneError(f"{source} declares that already: leave {' and '.join(twice)} out, or change the file")
     return loaded.further(**own)
 
 
 def _read(key: str, value: Any) -> Any:
-    """What is written as an option, as a dataset has it."""
+    """The value of an option as a dataset takes it."""
     match key:
         case "bounds":
             return parsed_bounds(value)
@@ -121,7 +121,7 @@ def _read(key: str, value: Any) -> Any:
 
 
 def without_password(table: str) -> str:
-    """The table as it was named, if that tells no secret."""
+    """The table as it was named, if that contains no secret."""
     if "://" in table and re.search("://[^/?#]*:[^/?#]*@|password=", table):
         raise DuotoneError(
             "a password on the command line can be seen by everybody on this machine: leave it out of the URL, and put it into "
@@ -131,7 +131,7 @@ def without_password(table: str) -> str:
 
 
 def named_values(texts: list[str], rule: str) -> Mapping[str, str]:
-    """What was written as NAME=VALUE, by name."""
+    """Values written as NAME=VALUE, by name."""
     values: dict[str, str] = {}
     for text in texts:
         name, _, value = text.partition("=")
@@ -150,7 +150,7 @@ def parsed_costs(text: str) -> tuple[str, str]:
 
 
 def parsed_bounds(texts: list[str]) -> Mapping[str, tuple[str, ...]]:
-    """Bounds as they were written, by column."""
+    """Bounds by column, as they were written."""
     bounds: dict[str, tuple[str, ...]] = {}
     for text in texts:
         column, _, limits = text.rpartition("=")
@@ -177,14 +177,16 @@ def ask(
     ] = None,
     how: Charging,
     each: Annotated[
-        bool, typer.Option("--each", help="Each question of FILE.sql has the whole budget; else they share it.")
+        bool, typer.Option("--each", help="Each question of FILE.sql gets the whole budget; else they share it.")
     ] = False,
     preview: Annotated[
         bool, typer.Option("--preview", help="Show how accurate the answer will be; read and spend nothing.")
     ] = False,
     people: Annotated[
         int | None,
-        typer.Option(metavar="N", help="With --preview: how many people there may be, to show it in the question's own units."),
+        typer.Option(
+            metavar="N", help="With --preview: a guess of the number of people, to show accuracy in the question's own units."
+        ),
     ] = None,
     as_json: AsJson = False,
     draw: Draw = None,
@@ -197,9 +199,9 @@ def ask(
     if each and len(questions) == 1:
         raise DuotoneError("--each is for several questions: name a FILE.sql that has them, with ; between")
     if len(questions) > 1 and not (draw is None and certificate is None):
-        raise DuotoneError("--draw and --certificate are for one question: ask it by itself")
+        raise DuotoneError("--draw and --certificate are for a single question: ask it alone")
     if people is not None and not preview:
-        raise DuotoneError("--people is a guess to preview with: add --preview, or leave it out")
+        raise DuotoneError("--people is for previews: add --preview, or leave it out")
     three_way = asked_with(how, declared) if (epsilon, exp_epsilon) == (None, None) else None
     if three_way is not None:
         unused = {"--delta": delta != "0", "--max-groups": declared.max_groups, "--costs": costs, "--each": each}
@@ -236,14 +238,14 @@ def ask(
                         print_preview(in_units)
                     if quote is not None:
                         print(quote_text(quote))
-        finally:  # what was answered before one failed is shown
+        finally:  # answers before the failure are shown
             if as_json and documents:
                 print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
 
 
 @takes(declared=table(*OPENING, "max_groups"), privacy=PRICE, how=LEDGER)
 def groups(
-    by: Annotated[str, typer.Option(metavar="COL[,COL]", help="The columns whose values are the groups' keys.")],
+    by: Annotated[str, typer.Option(metavar="COL[,COL]", help="The columns of the groups' keys.")],
     privacy: ApproxDP,
     declared: Declared,
     how: Charging,
@@ -272,7 +274,7 @@ def groups(
 
 
 def _questions(text: str) -> list[str]:
-    """The question itself, or those of a file."""
+    """The question, or the questions of a file."""
     if not text.lower().endswith(".sql"):
         return [text]
     from duotone.tables.sql.syntax import split_questions
@@ -287,7 +289,7 @@ def _questions(text: str) -> list[str]:
 
 
 def _draw(prepared: Prepared, text: str, path: Path, reply: Answers | None = None) -> None:
-    """The picture is written before anything is paid; with the groups' answers once more."""
+    """Write the picture before anything is paid; with the groups' answers, once more."""
     from duotone import plotting
 
     if reply is not None and len(reply.answers) > plotting.GROUPS:
@@ -298,7 +300,7 @@ def _draw(prepared: Prepared, text: str, path: Path, reply: Answers | None = Non
 
 
 def print_question(prepared: Prepared, reply: Answers | None, title: str | None) -> None:
-    """The answer, if there is one, under which budget, about whom, and how accurate it is."""
+    """Print the answer, if there is one, its budget, who is protected, and how accurate it is."""
     from duotone.model.terms import DefiniteTerms
 
     facts, terms = prepared.facts, prepared.terms
@@ -326,7 +328,7 @@ def print_question(prepared: Prepared, reply: Answers | None, title: str | None)
 
 
 def print_preview(preview: Preview) -> None:
-    """What is compared, in its own units."""
+    """Print the compared value in its own units."""
     print(printable(preview.title))
     print_table(preview.head, preview.table)
     for note in preview.notes:

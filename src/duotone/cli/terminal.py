@@ -36,7 +36,7 @@ Draw = Annotated[Path | None, typer.Option(metavar="F.svg", help="Draw a picture
 
 
 def budget(epsilon: str | None, exp_epsilon: str | None, delta: str) -> ApproxDP:
-    """The budget as it was given."""
+    """The budget of the options."""
     from duotone.privacy.approx_dp import ApproxDP
 
     if (epsilon is None) == (exp_epsilon is None):
@@ -46,8 +46,8 @@ def budget(epsilon: str | None, exp_epsilon: str | None, delta: str) -> ApproxDP
 
 @dataclass(frozen=True)
 class Group:
-    """Options that several commands share: by name, how each is written and its default; and what is made of them, which may
-    need what is made of other groups."""
+    """Options that several commands share: by name, the form and default of each; and the function that combines them,
+    possibly with the results of other groups."""
 
     options: Mapping[str, tuple[Any, Any]]
     made: Callable[..., Any]
@@ -58,7 +58,8 @@ PRICE = Group({"epsilon": (Epsilon, None), "exp_epsilon": (ExpEpsilon, None), "d
 
 
 def takes(**groups: Group) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of groups where it has their parameters: it is called with what is made of each, in order."""
+    """Give a command the options of groups in place of its parameters: it is called with the combined values, in
+    order."""
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
@@ -83,15 +84,16 @@ def takes(**groups: Group) -> Callable[[Callable[..., None]], Callable[..., None
 
 
 def listed(text: str) -> list[str]:
-    """Names between commas; one with a comma in it stands in double quotes."""
+    """Names separated by commas; one that contains a comma stands in double quotes."""
     return [name.strip() for row in csv.reader([text], skipinitialspace=True) for name in row]
 
 
 def printable(text: object) -> str:
-    """Text as it may be shown: what would steer a terminal, or turn or break a line, is written out.
+    """Text that is safe to print: characters that would control the terminal, or turn or break a line, are written as
+    escapes.
 
-    Guarantee: no control character (C0, DEL, C1), no line or paragraph separator and no mark that changes the direction of
-    text is in it, so that names and values from data cannot act on the screen that shows them.
+    Guarantee: it contains no control character (C0, DEL, C1), no line or paragraph separator and no mark that changes
+    the direction of text, so that names and values from data cannot affect the screen that shows them.
 
     >>> printable("a\\x1b[31mb\\n\\u202ec é ε")
     'a\\\\x1b[31mb\\\\n\\\\u202ec é ε'
@@ -104,7 +106,7 @@ def _escaped(character: str) -> str:
 
 
 def say(text: object, *, line: str = "") -> None:
-    """A line on standard error that is safe to show; nothing where standard error cannot be written."""
+    """Print a safe line on standard error; nothing if standard error cannot be written."""
     with contextlib.suppress(OSError, ValueError):
         print(f"{line}{printable(text)}", file=sys.stderr)
 
@@ -122,7 +124,7 @@ def print_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def brief(value: str | float | Fraction) -> str:
-    """A number to read: a fraction with its decimal value, if it is short."""
+    """A number for display: a fraction with its decimal value, if it is short."""
     from duotone.privacy.numbers import number, show
 
     exact = number(value)
@@ -153,5 +155,5 @@ def draw_to(path: Path | None, picture: str, *of: Any) -> None:
 
 
 def wrote(path: Path) -> None:
-    """Say on standard error that a file is there."""
+    """Print on standard error that a file was written."""
     say(path, line="wrote ")

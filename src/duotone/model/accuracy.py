@@ -1,5 +1,5 @@
-"""How accurate an answer is: `Accuracy` of yes or no, `Clearness` where it may be too close to call. Both are public, known
-before anything is read, and show the same things to terminals, notebooks and reports."""
+"""How accurate an answer is: `Accuracy` of yes or no, `Clearness` if it may be too close to call. Both are public,
+known before anything is read, and show the same in terminals, notebooks and reports."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ NOTHING = 1e-12
 """Probabilities up to this are not shown."""
 USUAL_DELTA = "1e-6"
 SHORT = 12
-"""The characters of a number up to which it is written exactly."""
+"""Most characters of a number that is written exactly."""
 CHANCES = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100), Fraction(1, 1000), Fraction(1, 10**6), Fraction(1, 10**9))
-"""The chances of a close call for which `Clearness` says how many people must be able to change."""
+"""Chances of a close call for which `Clearness` gives a margin."""
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How often an answer that is drawn from a table is wrong, by how many people would have to be different to flip it.
+    """How often an answer that is drawn from a table is wrong, by how many people would have to be different to flip
+    it.
 
     >>> from duotone import ApproxDP, balanced
     >>> from duotone.line.table import line_table
@@ -44,7 +45,7 @@ on, always certain from 29
 
     table: Table
     parts: int = 1
-    """Among how many answers about one person the budget is divided."""
+    """The number of answers about one person that share the budget."""
 
     def errors(self, margin: int) -> tuple[float, float]:
         """Pr[false no] and Pr[false yes] at a margin: the same, unless one mistake costs more."""
@@ -58,7 +59,8 @@ on, always certain from 29
         return max(self.errors(margin))
 
     def sure(self, margin: int) -> float:
-        """Pr[certain] at a margin: how often no noise could have turned the answer. (Of a yes and a no, where it is rarer.)"""
+        """Pr[certain] at a margin: how often no noise could have turned the answer. (For a yes or a no, whichever is
+        rarer.)"""
         _check_margin(margin)
         noise = self.table.noise
         if not noise.bounded:
@@ -68,7 +70,7 @@ on, always certain from 29
 
     @cached_property
     def surely(self) -> float:
-        """From how many people on every answer is certain; infinite where that is never so."""
+        """The margin from which every answer is certain; infinite if there is none."""
         noise = self.table.noise
         wide = noise.most - noise.least + 1
         return wide if noise.bounded and wide <= (noise.cap or wide) else math.inf
@@ -86,15 +88,15 @@ on, always certain from 29
 
     @property
     def head(self) -> tuple[str, ...]:
-        """What `rows` have: by what, each mistake (one where both are alike, or only one is ever made), and, where an answer
-        ever is certain, how often."""
+        """The headings of `rows`: the margin, each mistake (one if both are alike, or only one is ever made), and, if
+        an answer can be certain, how often."""
         if self.table.boundary == "selection":
             return "people in the group", *self._mistakes
         return "people from flipping", *self._mistakes, *(["Pr[certain]"] if self.table.noise.bounded else [])
 
     @property
     def _mistakes(self) -> tuple[str, ...]:
-        """What `wrong` has the probabilities of."""
+        """The mistakes whose probabilities `wrong` returns."""
         match self.table.boundary:
             case "balanced":
                 return ("Pr[wrong]",)
@@ -114,7 +116,7 @@ on, always certain from 29
 
     @property
     def _lines(self) -> list[tuple[int, tuple[float, ...]]]:
-        """The margins worth showing, with what `head` names."""
+        """The margins worth showing, with the columns of `head`."""
         if self.table.boundary == "selection" or not self.table.noise.bounded:
             return [(m, self.wrong(m)) for m in self.margins]
         end = min(self.surely, self.table.noise.cap or math.inf)
@@ -131,7 +133,7 @@ on, always certain from 29
         return [(cell(m), *map(bar, chances)) for m, chances in self._lines]
 
     def document(self) -> dict[str, Any]:
-        """The same as JSON."""
+        """As JSON."""
         privacy, certain = self.table.privacy, self.certain
         document: dict[str, Any] = {"error_by_margin": {str(m): self.error(m) for m in MARGINS}}
         document["certain_from"] = int(certain) if math.isfinite(certain) else None
@@ -151,7 +153,7 @@ on, always certain from 29
 
     @property
     def last(self) -> int:
-        """The margin where a curve ends: answers are never wrong from there on, or hardly ever."""
+        """The margin where a curve ends: answers are never, or hardly ever, wrong from there on."""
         if math.isfinite(self.certain):
             return int(self.certain)
         margin = 1
@@ -161,7 +163,7 @@ on, always certain from 29
 
     @property
     def by_margin(self) -> str | None:
-        """All of it in one line; None where a mistake is next to impossible."""
+        """All of it in one line; None if a mistake is next to impossible."""
         if not self.margins:
             return None
         by, names = self.head[0], self._mistakes
@@ -170,7 +172,7 @@ on, always certain from 29
 
     @property
     def ending(self) -> str:
-        """From where on nothing is wrong."""
+        """The margin from which nothing is wrong, in words."""
         if not math.isfinite(self.certain):
             return f"with delta 0 no answer is ever certain{self._by_delta}"
         if self.table.boundary == "selection":
@@ -180,7 +182,7 @@ on, always certain from 29
 
     @property
     def _by_delta(self) -> str:
-        """What a small δ would add where there is none. Nothing of a coin toss, nor where costs are weighed by the budget."""
+        """What a small δ would add if there is none. Empty for a coin toss, and if the budget is weighted by costs."""
         privacy = self.table.privacy
         if privacy.exp_epsilon == 1 or self.table.boundary != "balanced":
             return ""
@@ -190,7 +192,7 @@ on, always certain from 29
 
     @property
     def brief(self) -> str:
-        """The largest probability of a mistake, and from where on there is none, in a few words."""
+        """The largest probability of a mistake, and the margin without one, in a few words."""
         if self.table.boundary == "selection":
             return self.ending
         end = f", never from {self.certain:g} people on" if math.isfinite(self.certain) else ""
@@ -241,7 +243,7 @@ class Clearness:
 
     @property
     def clear_from(self) -> dict[str, int]:
-        """From how many people on an answer is too close to call with at most some chances."""
+        """The margins from which an answer is too close to call with at most some chances."""
         people = {f"{float(chance):g}": clear_from(self.table, chance) for chance in CHANCES}
         return {chance: many for chance, many in people.items() if many is not None}
 
@@ -252,7 +254,7 @@ class Clearness:
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """Rows of the accuracy table: chances one person away from flipping, and at each margin of `clear_from`."""
+        """Rows of the accuracy table: the chances one person away from flipping, and at each margin of `clear_from`."""
         margins = [1, *self.clear_from.values()]
         return [(f"{m:,}", *(f"{chance:.4g}" for chance in self.chances(m))) for m in margins]
 
@@ -262,7 +264,7 @@ class Clearness:
         return [tuple(map(cell, row)) for row in self.rows]
 
     def document(self) -> dict[str, Any]:
-        """The same as JSON."""
+        """As JSON."""
         by_margin = {str(m): self.error(m) for m in MARGINS}
         return {"wrong": self.chances(1)[1], "too_close_by_margin": by_margin, "clear_from": self.clear_from}
 
@@ -273,7 +275,7 @@ class Clearness:
 
     @property
     def ending(self) -> str:
-        """How often an answer is wrong."""
+        """How often an answer is wrong, in words."""
         return f"a wrong answer has probability {self.chances(1)[1]:.3g}, at any distance"
 
     def sentence(self, basis: Basis) -> str:

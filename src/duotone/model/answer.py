@@ -1,4 +1,4 @@
-"""Released answers in the shapes that people use, whether they were drawn here or came from a service."""
+"""Released answers in the forms that people use, whether drawn here or received from a service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.words.sentences import brief
 
 SHOWN = 50
-"""The groups that a notebook shows."""
+"""Most groups that a notebook shows."""
 Key = tuple[Any, ...]
 
 
@@ -28,9 +28,9 @@ def word(answer: bool | Outcome) -> str:
 
 @dataclass(frozen=True)
 class CountLimit:
-    """A count of people against a limit: at least `at` of them for a yes, or, where it is not `above`, at most.
+    """A count of people against a limit: yes if it is at least `at` (or, if not `above`, at most).
 
-    A noisy count tells the margin of every limit, so that all limits on one count are one question.
+    A noisy count has a margin for every limit, so all limits on one count are one question.
 
     >>> CountLimit(100, above=True).margin(103), CountLimit(100, above=False).margin(103)
     (3, -3)
@@ -54,7 +54,7 @@ def _noise(privacy: ApproxDP, boundary: Boundary) -> Noise:
 
 
 def in_words(recorded: Any, privacy: ApproxDP, boundary: Boundary) -> str:
-    """An answer as a ledger records it, in words: with how sure it is, where it has a margin.
+    """A recorded answer in words: with how sure it is, if it has a margin.
 
     >>> usual = ApproxDP(1, "1e-6"), "balanced"
     >>> in_words(40, *usual), in_words(-6, *usual), in_words(True, *usual), in_words({"count": -2}, *usual)
@@ -68,7 +68,7 @@ def in_words(recorded: Any, privacy: ApproxDP, boundary: Boundary) -> str:
 
 
 def recorded_answer(recorded: Any, privacy: ApproxDP, boundary: Boundary) -> tuple[str, dict[str, Any]]:
-    """An answer as a ledger records it: as a word, and the numbers that say how sure it is, where it has some.
+    """A recorded answer: as a word, and the numbers that say how sure it is, if any.
 
     >>> said, numbers = recorded_answer(-6, ApproxDP(1, "1e-6"), "balanced")
     >>> said, numbers["certain"], numbers["distance"]
@@ -84,13 +84,14 @@ def recorded_answer(recorded: Any, privacy: ApproxDP, boundary: Boundary) -> tup
 
 
 class Released(Sure):
-    """Released answers: by group where the question is `grouped`, else under the empty key; `labels` are those of the group
-    columns. `margins` say how sure each is: none of what was recorded without, and of answers that may be too close to call."""
+    """Released answers: by group if the question is `grouped`, else under the empty key; `labels` are those of the
+    group columns. `margins` say how sure each is; an answer that was recorded without a margin, or may be too close to
+    call, has none."""
 
     answers: Mapping[Key, bool | Outcome]
     margins: Mapping[Key, Margin]
     estimates: Mapping[Key, int]
-    """Of one count of people: how many there seem to be."""
+    """For a single count of people: the estimated count."""
     labels: tuple[str, ...]
     grouped: bool
 
@@ -103,7 +104,7 @@ class Released(Sure):
 
     @property
     def sure(self) -> Margin:
-        """The margin of a question without groups, and all that it tells."""
+        """The margin of a question without groups, and all that follows from it."""
         if self.grouped:
             raise DuotoneError("a grouped question has many answers: look at .margins")
         if () not in self.margins:
@@ -112,7 +113,7 @@ class Released(Sure):
 
     @property
     def estimate(self) -> int:
-        """Of one count of people: how many there seem to be; usually this is off by no more than `sure.noise.give_or_take`."""
+        """For a single count of people: the estimated count; usually off by at most `sure.noise.give_or_take`."""
         if self.grouped:
             raise DuotoneError("a grouped question has many counts: look at .estimates")
         if () not in self.estimates:
@@ -121,14 +122,14 @@ class Released(Sure):
 
     @property
     def margin(self) -> int:
-        """How far from flipping the answer seems: 0 or more for a yes, below 0 for a no."""
+        """The estimated distance from flipping: 0 or more for a yes, below 0 for a no."""
         return self.sure.value
 
     def __bool__(self) -> bool:
         return bool(self.answer)
 
     def __eq__(self, other: object) -> bool:
-        """Equal to True or "yes", False or "no" as its answer is, and to neither if it is too close to call."""
+        """Equal to True or "yes", False or "no" like its answer; to neither if it is too close to call."""
         if isinstance(other, type(self)):
             return vars(self) == vars(other)
         if isinstance(other, bool | np.bool_ | str):
@@ -144,7 +145,7 @@ class Released(Sure):
         return {key: word(answer) for key, answer in self.answers.items()}
 
     def to_arrow(self) -> Any:
-        """A table with the group columns, by their labels, and `answer`: a Boolean, or yes, no or too close to call. Where
+        """A table with the group columns, by their labels, and `answer`: a Boolean, or yes, no or too close to call. If
         answers have margins, `margin`, `p_value` and `certain` follow."""
         try:
             import pyarrow as pa
@@ -162,5 +163,5 @@ class Released(Sure):
         return pa.table({**columns, "answer": pa.array(said, pa.bool_() if definite else pa.string()), **sure})
 
     def to_pandas(self) -> Any:
-        """The same as a data frame of pandas."""
+        """The same as a pandas data frame."""
         return self.to_arrow().to_pandas()

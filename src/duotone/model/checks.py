@@ -17,21 +17,21 @@ from duotone.words.sentences import sentence
 
 Steps = tuple[str | int, ...]
 MOST_NAMED = 30
-"""Keys that a sentence lists, at most."""
+"""Most keys that a sentence lists."""
 
 
 class Wrong(DuotoneError):
-    """What is wrong with a value: words that follow its key."""
+    """A wrong value: the words follow its key."""
 
 
 class Mistakes:
-    """What is wrong with a declaration: of a file named `file`, whose text is given, each mistake has its line."""
+    """The mistakes of a declaration; with the name and the text of its file, each has a line."""
 
     def __init__(self, file: str = "", text: str | None = None) -> None:
         self._file, self._text, self.every = file, text, dict[Mistake, int]()
 
     def add(self, steps: Steps, words: str) -> None:
-        """A mistake in what stands at these steps."""
+        """A mistake at these steps."""
         line = 0 if self._text is None else line_of(self._text, steps)
         self.every[Mistake(steps, words, self._place(steps, line))] = line
 
@@ -41,7 +41,7 @@ class Mistakes:
         return f"{self._file}, line {line}: " if steps else f"{self._file}: "
 
     def include(self, error: DatasetError, *steps: str | int) -> None:
-        """The mistakes of a part that stands at these steps."""
+        """The mistakes of a part at these steps."""
         for mistake in error.mistakes:
             whole = not mistake.steps and steps
             self.add((*steps, *mistake.steps), f"is refused: {mistake.words}" if whole else mistake.words)
@@ -60,11 +60,11 @@ class Mistakes:
 
     @property
     def sentences(self) -> list[str]:
-        """All of them, in order."""
+        """All mistakes, in order."""
         return [mistake.sentence for mistake in sorted(self.every, key=self.every.__getitem__)]
 
     def refuse(self) -> None:
-        """Raise all of them, in order, if there are any."""
+        """Raise all mistakes, in order, if there are any."""
         if self.every:
             raise DatasetError(*sorted(self.every, key=self.every.__getitem__))
 
@@ -81,15 +81,16 @@ def unknown(key: str, known: Collection[str]) -> str:
 
 
 def close(key: str, known: Collection[str]) -> str | None:
-    """The key that is probably meant: one that is written almost so, or begins so."""
+    """The key that is probably meant: a similar one, or one with the same beginning."""
     near = difflib.get_close_matches(key.lower(), known, 1, 0.7)
     return next(iter([*near, *(name for name in known if len(key) > 2 and name.startswith(key.lower()))]), None)
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int:
-    """The line at which the statement begins that first gives a value to `path`; of what is missing, to what it should be in.
+    """The line of the statement that first gives a value to `path`; for a missing key, of the table that should contain
+    it.
 
-    The longest beginning of the file that is TOML by itself, and does not have the value yet, ends before that line.
+    It follows the longest beginning of the file that is valid TOML and does not have the value yet.
 
     >>> line_of("a = 1\\n\\n[people.bo]\\nrole = [\\n'x']\\n", ["people", "bo", "role"])
     4
@@ -105,7 +106,7 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
         ends = (*range(middle, after), *range(middle - 1, before, -1))
         cut = next(((end, document) for end in ends if (document := _parsed(lines[:end])) is not None), None)
         if cut is None:
-            break  # all of it is one value of several lines
+            break  # the file is one value of several lines
         if _has(cut[1], path):
             after = cut[0]
         else:
@@ -114,7 +115,7 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
 
 
 def _parsed(lines: Sequence[str]) -> dict[str, Any] | None:
-    """What a beginning of the file says; None where it ends within a value."""
+    """The contents of a beginning of the file; None if it ends within a value."""
     try:
         return tomllib.loads("".join(lines))
     except tomllib.TOMLDecodeError:
@@ -132,21 +133,21 @@ def _has(document: Any, path: Sequence[str | int]) -> bool:
 
 Checked = Callable[[Any], Any]
 Reduction = Literal["avg", "sum", "min", "max"]
-"""How a person's values become one."""
+"""How a person's values are reduced to one."""
 Neighbours = Literal["add-remove", "replace"]
 """Neighbouring tables: one person joins or leaves, or one person's data changes."""
 Type = Literal["number", "date", "time", "yes/no", "text"]
-"""What a column of a file of text holds."""
+"""Types of a text file's columns."""
 MOST = 2**31
-"""Rows or groups of one person, at most."""
+"""Most rows or groups of one person."""
 MOST_CHARACTERS = 1_000_000
 COHORT = "@"
-"""Between a dataset and the label of its people, where that is given: a ledger's name of it."""
+"""Between a dataset and the label of its people, if there is one, in its ledger name."""
 NAME = re.compile(r"[^\x00-\x1f\x7f/@*\\]{1,60}")
 
 
 def anything(value: Any) -> Any:
-    """Whatever it is: it is checked where it is used."""
+    """Any value: it is checked where it is used."""
     return value
 
 
@@ -160,7 +161,7 @@ def text(value: Any) -> str:
 
 
 def name(value: Any) -> str:
-    """A name, as a ledger wants it: no mark that turns the direction of text, for one."""
+    """A name as a ledger accepts it: without invisible characters, such as marks that reverse the direction of text."""
     if not (NAME.fullmatch(text(value)) and value.isprintable()):
         raise Wrong("has characters that a name cannot have, or more than 60")
     return str(value)
@@ -217,7 +218,7 @@ def columns(value: Any) -> tuple[str, ...]:
 
 
 def json_columns(value: Any) -> tuple[str, ...]:
-    """Keys of JSON, which are columns."""
+    """JSON keys that become columns."""
     keys = columns(value)
     if not keys or len(set(keys)) != len(keys) or any("\0" in key for key in keys):
         raise Wrong("must name at least one column, each once")
@@ -234,7 +235,7 @@ def separator(value: Any) -> str:
 
 
 def types(value: Any) -> Mapping[str, Type]:
-    """What columns hold, by column."""
+    """Types by column."""
     mistakes = Mistakes()
     for column, one in named(value, 'must be {column: type}, as {"amount": "number"}').items():
         with mistakes.at(column):
@@ -244,7 +245,7 @@ def types(value: Any) -> Mapping[str, Type]:
 
 
 def formats(value: Any) -> Mapping[str, str]:
-    """How dates are written, by column; whether a format makes a date is checked where it is read."""
+    """Date formats by column; whether a format is valid is checked where it is read."""
     return dict(named(value, 'must be {column: format}, as {"day": "%d/%m/%Y"}'))
 
 
@@ -254,7 +255,7 @@ def tables(value: Any) -> Mapping[str, Any]:
 
 
 def groups(value: Any) -> Any:
-    """Public lists by the columns that groups are by, with commas between; or one list, or its file."""
+    """Public lists of groups by their columns, separated by commas; or one list, or its file."""
     if not isinstance(value, Mapping):
         if isinstance(value, Path):
             return value
@@ -289,7 +290,7 @@ def budget(value: Any) -> ApproxDP:
 
 
 def named(value: Any, otherwise: str) -> Mapping[str, Any]:
-    """Values by names."""
+    """Values by name."""
     if not (isinstance(value, Mapping) and all(isinstance(one, str) and one for one in value)):
         raise Wrong(otherwise)
     return value

@@ -1,4 +1,4 @@
-"""What an answer costs, what is left, and what a receipt and a quote say of both: numbers, and no sentences."""
+"""What an answer costs, what is left, and receipts and quotes of both: numbers, no sentences."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from duotone.privacy.numbers import probability, show
 from duotone.words import budgets as words
 
 MOST_ANSWERS, MOST_QUESTIONS = 2**17, 2**31
-"""The answers of one charge, and the questions that are asked at a time where close calls are counted, at most."""
+"""Most answers of one charge; most questions at a time if close calls are counted."""
 TOO_CLOSE = "too close to call"
-"""As it is recorded of an answer."""
+"""How it is recorded."""
 
 
 @dataclass(frozen=True)
 class Charge:
-    """What is charged for: answers of one mechanism on a line.
+    """A charge for answers of one mechanism on a line.
 
     `answers` is how many of them one person can change: 1 for a question, n for a batch of n, and for groups the most
     that a person may be in, since groups that share nobody compose in parallel. Where neighbours replace a person, the
@@ -38,7 +38,7 @@ class Charge:
     mechanism: LineMechanism
     answers: int = 1
     also: tuple[LineMechanism, ...] = ()
-    """Other mechanisms under the same privacy definition that some of the answers come from."""
+    """Other mechanisms under the same privacy definition for some of the answers."""
 
     def __post_init__(self) -> None:
         if any(other.privacy != self.mechanism.privacy for other in self.also):
@@ -61,12 +61,12 @@ class Charge:
 
     @property
     def boundary(self) -> str:
-        """What is fixed at the boundary, as a ledger records it."""
+        """The boundary values, as a ledger records them."""
         return "+".join(boundary_text(mechanism.boundary) for mechanism in (self.mechanism, *self.also))
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """The integers that the answers are released from."""
+        """The integer tables from which the answers are drawn."""
         return tuple(map(line_table, (self.mechanism, *self.also)))
 
     def numbers(self) -> dict[str, Any]:
@@ -76,14 +76,14 @@ class Charge:
 
 @dataclass(frozen=True)
 class CloseCallCharge:
-    """What is charged for where only close calls are: how questions are asked, and how many of them, one after the other."""
+    """A charge for close calls alone: how questions are asked, and how many of them, in turn."""
 
     question: ThreeWay
     answers: int = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.question, ThreeWay):
-            raise DuotoneError("how questions are asked that may be too close to call is a ThreeWay")
+            raise DuotoneError("questions that may be too close to call need a ThreeWay")
         if not (type(self.answers) is int and 1 <= self.answers <= MOST_QUESTIONS):
             raise DuotoneError(f"questions are asked from 1 to {MOST_QUESTIONS} at a time, got {self.answers}")
 
@@ -101,12 +101,12 @@ class CloseCallCharge:
         return f"{TOO_CLOSE}, wrong {show(self.question.wrong)}"
 
     def numbers(self) -> dict[str, Any]:
-        """How many close calls, at most."""
+        """The most close calls."""
         return {"close_calls_at_most": self.answers}
 
 
 Cost = Charge | CloseCallCharge
-"""What an answer costs."""
+"""The cost of an answer."""
 
 
 def boundary_text(boundary: Boundary) -> str:
@@ -138,39 +138,40 @@ class Left:
         return f"<Left: {self}>"
 
     def numbers(self) -> dict[str, Any]:
-        """The numbers that there are, by their names."""
+        """The existing numbers, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def document(self) -> dict[str, Any]:
-        """The same as JSON."""
+        """As JSON."""
         return as_json(self.numbers())
 
 
 @dataclass(frozen=True)
 class AnsweredBefore:
-    """The same question with a recorded answer, at another budget or choice of costs than it is asked for now."""
+    """The same question with a recorded answer, at another budget or with other costs than now."""
 
     entry: int
     """The number of its charge."""
     differs: tuple[str, ...]
-    """What is different."""
+    """What differs."""
     free_at: str | None
-    """The budget, exactly, at which the question is free, asked alone and with all else as now; None where that is not sure."""
+    """The exact budget at which the question is free, asked alone and otherwise unchanged; None if that is not
+    certain."""
 
     @property
     def fact(self) -> str:
-        """That it was, for a report."""
+        """The fact, for a report."""
         return words.answered_before(self.differs, self.entry)
 
     @property
     def note(self) -> str:
-        """The same, for who asks: also how it is free."""
+        """The same, for the asker: also how to get it free."""
         return words.answered_before(self.differs, self.entry, self.free_at)
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """An answer with what it cost: `free` if it was recorded before, `charge` the entry that paid for it.
+    """An answer with its cost: `free` if it was recorded before, `charge` the entry that paid for it.
 
     `unanswered` counts the dataset's other charges without an answer: wasted by a crash, or under way elsewhere.
     """
@@ -183,12 +184,12 @@ class Receipt:
     allowance: Left | None = None
     """What is left of the asker's allowance, if there is one."""
     before: AnsweredBefore | None = None
-    """The same question at another budget, where it was charged and that was answered."""
+    """The same question with an answer at another budget, if this one was charged."""
     calls: int | None = None
-    """How many of its answers were too close to call, and were charged; None where every answer is charged."""
+    """How many of its answers were too close to call, and were charged; None if every answer is charged."""
 
     def document(self) -> dict[str, Any]:
-        """What it cost, as JSON."""
+        """The cost, as JSON."""
         if self.calls is not None:
             charged = 0 if self.free else self.calls
             counted = {"close_calls": charged, "close_calls_left": self.left.close_calls, "left": self.left.document()}
@@ -200,22 +201,22 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Quote:
-    """What a question would cost: `free` if its answer is recorded, else `fits` if there is budget for its `cost`. `left` is
-    what is left after it, or, where it does not fit, what is left now."""
+    """What a question would cost: `free` if its answer is recorded, else `fits` if the budget covers its `cost`. `left`
+    is what is left after it, or, if it does not fit, what is left now."""
 
     cost: Cost
     free: bool
     fits: bool
     left: Left
     allowance: Left | None = None
-    """The same of the asker's allowance, if there is one."""
+    """The same for the asker's allowance, if there is one."""
     before: AnsweredBefore | None = None
-    """The same question at another budget, where it is not free and that was answered."""
+    """The same question with an answer at another budget, if this one is not free."""
     beyond: tuple[str, ...] = ()
-    """Which parts of the cost, epsilon or delta, are more than is left."""
+    """The parts of the cost, epsilon or delta, that exceed what is left."""
 
     def document(self) -> dict[str, Any]:
-        """The same as JSON, with the price of what is not free."""
+        """As JSON, with the price if it is not free."""
         document: dict[str, Any] = {"free": self.free, "fits": self.fits, "left": self.left.document()}
         document |= {} if self.free else {"price": as_json(self.cost.numbers())}
         document |= {} if self.fits else {"beyond": list(self.beyond)}
@@ -225,9 +226,10 @@ class Quote:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """A cost that does not fit into the budget of a dataset, or into the allowance of `asker`: `left` is what is left of that.
+    """A cost that does not fit into the budget of a dataset, or into the allowance of `asker`; `left` is what is left
+    of that one.
 
-    Where `allowance` is given, it does not fit into one of the two: `left` is then the budget's.
+    With `allowance`, it does not fit into one of the two, and `left` is the budget's.
     """
 
     dataset: str
@@ -236,23 +238,23 @@ class Shortfall:
     asker: str | None = None
     allowance: Left | None = None
     beyond: tuple[str, ...] = field(default=(), kw_only=True)
-    """Which parts of the cost, epsilon or delta, are more than is left."""
+    """The parts of the cost, epsilon or delta, that exceed what is left."""
     question: tuple[int, int] | None = field(default=None, kw_only=True)
-    """Its number among several that are asked in turn, and how many these are."""
+    """Its number among several questions, and how many there are."""
     set_aside: ApproxDP | None = field(default=None, kw_only=True)
-    """What there ever was for definite answers, if even that is less."""
+    """The whole budget for definite answers, if even that is smaller."""
 
     def __str__(self) -> str:
         return words.over_budget(self.numbers())
 
     def numbers(self) -> dict[str, Any]:
-        """What there is of it, by name."""
+        """The existing numbers, by name."""
         values = {name: value for name, value in vars(self).items() if value not in (None, ())}
         return {name: v.numbers() if isinstance(v, Charge | CloseCallCharge | Left) else v for name, v in values.items()}
 
 
 def as_json(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers as JSON has them: fractions as floats, a definition as an object."""
+    """Numbers as JSON: fractions as floats, a definition as an object."""
     return {name: _plain(value) for name, value in numbers.items()}
 
 

@@ -1,4 +1,5 @@
-"""Dataset: what an owner declares about a table, once: where it is, what its columns hold, who a person is, and its budget."""
+"""Dataset: what an owner declares about a table, once: its place, what its columns hold, who a person is, and its
+budget."""
 
 from __future__ import annotations
 
@@ -18,21 +19,21 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, number, show
 
 FLOAT_STEPS, INTEGER_STEPS, SQUARED_STEPS = 2**51, 2**62 - 1, 2**30
-"""How many grid steps a bound may be from zero: up to the first, a double tells quarters of a step apart, so that values are
-put on the nearest step; up to the second, integers cannot overflow; up to the third, their squares can be added up. What one
-row or one person scores stays within the second too; sums of that over rows are exact on every engine for fewer than 2^42
-rows (docs/sql.md)."""
+"""Most grid steps between a bound and zero. Up to the first, a double distinguishes quarters of a step, so that values
+are rounded to the nearest step; up to the second, integers cannot overflow; up to the third, their squares can be
+summed. The scores of one row or one person are within the second too; sums of them over rows are exact on every engine
+for fewer than 2^42 rows (docs/sql.md)."""
 LARGEST = 2**100
 """Limits and weights are smaller than this."""
 COARSEST = 22
 """Powers of ten up to this one are floats exactly."""
 FINE = 10**6
-"""A grid that is not stated has at least so many steps between the bounds."""
+"""Fewest steps between the bounds of a default grid."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a column's values are clipped to, and the grid on which they are then put: multiples of `grid`."""
+    """What a column's values are clipped to, and the grid to which they are then rounded: multiples of `grid`."""
 
     low: Fraction
     high: Fraction
@@ -50,7 +51,7 @@ class Bounds:
         return Bounds(least, most, step)
 
     def on(self, column: str, kind: str, most: int = FLOAT_STEPS) -> Grid:
-        """The bounds as grid steps, for a column of this kind; `most` is how many they should be from zero at most."""
+        """The bounds in grid steps, for a column of this type; `most` limits their distance from zero."""
         step = self.grid or (Fraction(1) if kind == "integer" else self._fine(most))
         if kind == "integer" and step.denominator != 1:
             raise DuotoneError(f"column {column} holds whole numbers: its grid must be one too, got {show(step)}")
@@ -60,7 +61,7 @@ class Bounds:
         integers = kind == "integer"
         if not integers and not _is_double(max(step, 1 / step)):
             raise DuotoneError(
-                f"the grid of {column}, {show(step)}, is no float: give a whole number of at most 2^53, or one over it"
+                f"the grid of {column}, {show(step)}, is not a float: give a whole number of at most 2^53, or one over it"
             )
         largest = max(abs(self.low), abs(self.high), key=Fraction) if integers else max(abs(low), abs(high))
         if not largest <= (INTEGER_STEPS if integers and step == 1 else FLOAT_STEPS):
@@ -68,18 +69,18 @@ class Bounds:
         return Grid(int(low), int(high), step)
 
     def takes(self, grid: Fraction) -> bool:
-        """Whether values that need not be whole may be put on this grid."""
+        """Whether values that need not be whole may be rounded to this grid."""
         steps = self.low / grid, self.high / grid
         return all(bound.denominator == 1 and abs(bound) <= FLOAT_STEPS for bound in steps)
 
     def finer(self, most: int = FLOAT_STEPS) -> Bounds | None:
-        """The same on a grid that tells averages of whole numbers apart, at most so many steps from zero; None where one is
-        chosen, or there is none."""
+        """The same on a grid that distinguishes averages of whole numbers, within `most` steps from zero; None if a
+        grid was declared, or there is none."""
         step = self._fine(most)
         return Bounds(self.low, self.high, step) if self.grid is None and step < 1 else None
 
     def _fine(self, most: int) -> Fraction:
-        """The grid where none is stated; coarser where its bounds would be more than `most` steps from zero."""
+        """The default grid; coarser if its bounds would be more than `most` steps from zero."""
         power, span = COARSEST, (self.high - self.low) / FINE
         while power > -COARSEST and Fraction(10) ** power > span:
             power -= 1
@@ -99,7 +100,7 @@ def _is_double(value: Fraction) -> bool:
 
 
 def _finite(written: Given, name: str) -> Fraction:
-    value = number(repr(written) if isinstance(written, float) else written, name)  # 0.1 is meant as it is written
+    value = number(repr(written) if isinstance(written, float) else written, name)  # 0.1 means the decimal
     if not -LARGEST <= value <= LARGEST:
         raise DuotoneError(f"{name} must be a number of less than thirty digits")
     return Fraction(value)
@@ -116,16 +117,16 @@ class Grid:
 
 Groups = Mapping[Any, Any] | Sequence[Any] | Path
 MOST_BYTES = 2**20
-"""Bytes of a declaration's file."""
+"""Most bytes of a declaration's file."""
 PLACE, PLACES = "must be a place, in quotes", 'must be places by name, as { labs = "labs.csv" }'
 
 
 LIMITS = "must be [low, high] or [low, high, grid], in numbers"
-"""Of bounds."""
+"""The form of bounds."""
 
 
 def _bounds(value: Any) -> Mapping[str, Bounds]:
-    """What values are clipped to, by column."""
+    """Bounds by column."""
     mistakes, limits = Mistakes(), dict[str, Bounds]()
     for column, one in checks.named(value, "must be {column: (low, high)} or {column: (low, high, grid)}").items():
         if not isinstance(one, Bounds) and not (
@@ -151,11 +152,11 @@ CHECKS: Mapping[str, Checked] = {
     "also": checks.tables, "dataset": checks.name, "people": checks.name, "version": checks.name, "budget": checks.budget,
     "ledger": checks.anything,
 }  # fmt: skip
-"""How the value at each key is checked."""
+"""The check of each key's value."""
 KEYS = ("source", *CHECKS)
-"""What may be declared: the same names in Python, in a file, in an office and in the command."""
+"""Keys of a declaration: the same names in Python, in a file, in an office and in the command."""
 OPENING = ("table", "types", "formats", "separator", "json_columns", "columns", "longest_text", "vouched")
-"""What says how the table is opened and read."""
+"""Keys about how the table is opened and read."""
 MAPPINGS = ("types", "formats", "bounds", "public", "also")
 EMPTY: dict[str, Any] = {key: {} if key in MAPPINGS else None for key in KEYS}
 DEFAULTS = EMPTY | {"neighbours": "add-remove", "vouched": False}
@@ -163,26 +164,26 @@ DEFAULTS = EMPTY | {"neighbours": "add-remove", "vouched": False}
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """A table with everything that its owner declares about it. It is checked whole when it is made: a `DatasetError` has
-    every mistake, each with its key.
+    """A table with everything that its owner declares about it. It is validated when created: a `DatasetError` lists
+    every mistake with its key.
 
-    `source` is a file, a URL, a data frame or a connection, and `table` the table of a database. Of a file of text, `types`
-    and `formats` say what its columns hold ({"amount": "number"}, {"day": "%d/%m/%Y"}), `separator` what stands between
-    the fields of a CSV file, and `json_columns` which keys of JSON lines are columns. `columns` are those that questions may
-    use, besides the unit; `longest_text` is how many characters of a stored text are read. `vouched` says, of a view or
-    another query, that each of its rows belongs to one person and depends on nobody else's.
+    `source` is a file, a URL, a data frame or a connection, and `table` the table of a database. For a text file,
+    `types` and `formats` say what its columns hold ({"amount": "number"}, {"day": "%d/%m/%Y"}), `separator` separates
+    the fields of a CSV file, and `json_columns` are the keys of JSON lines that become columns. `columns` are those
+    that questions may use, besides the unit; `longest_text` is how many characters of a stored text are read. `vouched`
+    promises, for a view or another query, that each of its rows belongs to one person and depends on nobody else's.
 
-    `unit` names the column that tells persons apart: all rows of a person count as one, as at most `max_rows` rows, or by
-    one value, reduced by `per_unit`, and in at most `max_groups` groups. Without it each row is a person. `neighbours` are
+    `unit` names the column that identifies persons. Of a person's rows at most `max_rows` count, or `per_unit` reduces
+    them to one value; a person counts in at most `max_groups` groups. Without it each row is a person. `neighbours` are
     tables with one person more or less ("add-remove"), or with another one ("replace"). Values that are added up need
     `bounds`: {column: (low, high)} or (low, high, grid).
 
-    `groups` are public lists of groups, {"ward": ["A", "B"]}; or one list, or the path of a CSV file with one group in each
-    line, for whatever a question groups by. `public` are tables by name, whose rows all may know; `also` are further private
-    tables of the same people. Questions may join both.
+    `groups` are public lists of groups, {"ward": ["A", "B"]}; or one list, or the path of a CSV file with one group per
+    line, for any group columns. `public` are tables with public rows, by name; `also` are further private tables of the
+    same people. Questions may join both.
 
-    `budget` is what all answers together may cost, in `ledger`, where the dataset is called `dataset`, with `people` as the
-    label of who is in it, and `version` as that of the data.
+    `budget` is what all answers together may cost, in `ledger`, where the dataset is called `dataset`; `people` labels
+    the set of people in it, `version` the state of the data.
 
     >>> stays = Dataset("stays.csv", unit="patient", bounds={"days": (0, 60)})
     >>> stays.bounds["days"].high, stays.person
@@ -217,9 +218,9 @@ class Dataset:
     budget: ApproxDP | None = None
     ledger: Any = None
     made_by: str | None = field(default=None, repr=False)
-    """The unit, where an inner select has made one row of each person: then each row is a person, and `unit` is None."""
+    """The unit, if an inner select has made one row per person: then each row is a person, and `unit` is None."""
 
-    if TYPE_CHECKING:  # what is written becomes what the fields say
+    if TYPE_CHECKING:  # written values become the fields' values
 
         def __init__(self, source: Any, **declared: Any) -> None: ...
 
@@ -239,7 +240,7 @@ class Dataset:
         mistakes.refuse()
 
     def _check(self, mistakes: Mistakes) -> None:
-        """What stands at one key against what stands at another."""
+        """Check keys against each other."""
         if self.person is None and not (self.max_rows is None and self.per_unit is None):
             mistakes.add((), "without a unit each row is a person: name the column that tells persons apart (unit)")
         if self.columns is not None and self.also:
@@ -253,7 +254,7 @@ class Dataset:
 
     @classmethod
     def of(cls, written: Mapping[str, Any], folder: Path | None = None, known: Sequence[str] = KEYS, **defaults: Any) -> Self:
-        """A dataset by what is written at its keys, which are among those known; places begin at a folder."""
+        """A dataset from values by key, if all keys are known; paths are relative to a folder."""
         mistakes = Mistakes()
         for key in written.keys() - set(known):
             mistakes.add((key,), unknown(key, known))
@@ -273,7 +274,8 @@ class Dataset:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """A dataset by its file, in TOML; places in it begin at its folder. Without `dataset`, it is called as the file is."""
+        """A dataset from its TOML file; paths in it are relative to its folder. Without `dataset`, it has the file's
+        name."""
         file = Path(path)
         text = text_of(file)
         try:
@@ -286,17 +288,17 @@ class Dataset:
             raise
 
     def declared(self, keys: Iterable[str]) -> list[str]:
-        """Those of some keys at which something is declared."""
+        """The declared values of some keys."""
         return [key for key in keys if getattr(self, key) != DEFAULTS[key]]
 
     def further(self, **keys: Any) -> Self:
         """The same with more keys; one that is declared already is refused."""
         if twice := self.declared(keys):
-            raise DuotoneError(f"the dataset declares that already: leave {' and '.join(twice)} out, or change it there")
+            raise DuotoneError(f"the dataset declares that already: leave {' and '.join(twice)} out, or change the dataset")
         return replace(self, **keys) if keys else self
 
     def opened(self, source: Any) -> Self:
-        """The same of its table, which is open: how it was opened is no question any more."""
+        """The same for an open table, without the keys about opening it."""
         return replace(self, source=source, **{key: DEFAULTS[key] for key in OPENING})
 
     @property
@@ -306,7 +308,7 @@ class Dataset:
 
     @property
     def person(self) -> str | None:
-        """The column that names a person; None where each row is one."""
+        """The column that identifies a person; None if each row is one."""
         return self.unit or self.made_by
 
     @property
@@ -315,24 +317,24 @@ class Dataset:
         return self.neighbours == "replace"
 
     def groups_by(self, by: tuple[str, ...]) -> Sequence[Any] | Path | None:
-        """The public list for groups by these columns; None where there is none."""
+        """The public list of groups by these columns; None without one."""
         return self.groups.get(by) if isinstance(self.groups, Mapping) else self.groups
 
 
 def text_of(file: Path) -> str:
-    """What stands in a file of declarations."""
+    """The text of a file of declarations."""
     try:
         if file.stat().st_size > MOST_BYTES:
             raise DuotoneError(f"{file} is not a file of declarations: it has more than {MOST_BYTES} bytes")
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise DuotoneError(f"{file} is not there: name a dataset's file, or write one (duotone declare)") from None
+        raise DuotoneError(f"{file} does not exist: name a dataset's file, or write one (duotone declare)") from None
     except (OSError, UnicodeDecodeError):
         raise DuotoneError(f"{file} cannot be read: it must be a TOML file in UTF-8") from None
 
 
 def toml_of(file: Path, text: str) -> dict[str, Any]:
-    """What a file says, with its numbers as they are written."""
+    """The contents of a TOML file, with numbers as they are written."""
     try:
         return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
@@ -340,17 +342,17 @@ def toml_of(file: Path, text: str) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a file, in which decimals are texts, so that they are what is written."""
+    """A value of a file; decimals stay texts, so that they mean what is written."""
     if isinstance(value, Mapping):
         return {key: _plain(one) for key, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, list) else str(value) if isinstance(value, Decimal) else value
 
 
 def _from_folder(written: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The same, with places from a folder on. In a database, further tables are names."""
+    """The same, with paths relative to a folder. In a database, further tables are names."""
 
     def place(text: Any) -> Any:
-        elsewhere = isinstance(text, str) and ("://" in text or text.startswith("env:"))  # what an office reads there
+        elsewhere = isinstance(text, str) and ("://" in text or text.startswith("env:"))  # how an office reads them
         return str(folder / text) if isinstance(text, str) and text and not elsewhere else text
 
     every = dict(written)

@@ -1,4 +1,4 @@
-"""Notices and refusals: a code and fields. What they say, to whom, stands in `duotone.words`."""
+"""Notices and refusals: a code and fields. Their sentences, by audience, are in `duotone.words`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.words.sentences import sentence
 
 LARGE_EPSILON, LARGE_DELTA = 10, Fraction(1, 1000)
-"""Above these a guarantee is weak, whatever the table."""
+"""Above these values a guarantee is weak, whatever the table."""
 
 
 @dataclass(frozen=True, init=False)
@@ -20,7 +20,7 @@ class Notice:
     """Something that a person should know: a `code` that programs can compare, and the `fields` that its sentence names.
 
     `str` is the sentence for Python; `duotone.words.sentences.sentence` says it to the command, an office file, an analyst or
-    a page. A field may be a notice itself. Any error can be raised with a notice in place of its text.
+    a page. A field may be a notice. Any error can be raised with a notice instead of a text.
 
     >>> note = Notice("bounds missing", what="variance", column="cost")
     >>> print(note)
@@ -41,7 +41,7 @@ class Notice:
 
 
 class Refusal(DuotoneError):
-    """Bad input, by a code and fields; an error of a narrower kind is raised with a `Notice` instead.
+    """Bad input, by a code and fields; errors with a class of their own are raised with a `Notice` instead.
 
     >>> from duotone.words.sentences import sentence
     >>> refusal = Refusal("max_rows missing", unit="guest")
@@ -62,13 +62,13 @@ class Refusal(DuotoneError):
 
 
 def why(error: DuotoneError) -> Notice | str:
-    """What an error says: its notice, or its text where it has none."""
+    """The notice of an error, or its text if it has none."""
     said = error.args[0] if error.args else ""
     return said if isinstance(said, Notice) else str(error)
 
 
 def is_about(error: DuotoneError, code: str) -> bool:
-    """Whether an error has this code, itself or as the reason that it names.
+    """Whether an error has this code, itself or as its cause.
 
     >>> failed = Refusal("nothing released", why=Notice("engine failed"), cost="the charge stands")
     >>> is_about(failed, "engine failed"), is_about(DuotoneError("engine failed"), "engine failed")

@@ -1,6 +1,6 @@
 """Terms: how a question is answered, what each answer is drawn from, what it costs, and how accurate it is.
 
-`DefiniteTerms` answer yes or no; `ThreeWayTerms` yes, no or too close to call. A question has one of the two, and everything
+`DefiniteTerms` answer yes or no; `ThreeWayTerms` yes, no or too close to call. A question has one of them; everything
 else about it is the same.
 """
 
@@ -29,20 +29,20 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 
 SMALLEST = Fraction(1, 2**128)
-"""With a δ below that, levels of counts are clipped like others."""
+"""With a smaller δ, levels of counts are clipped like others."""
 
 
 @dataclass(frozen=True)
 class WantedError:
-    """Instead of a budget: at most how often an answer may be `wrong` where this many `people` would flip it. The least ε with
-    which that is so follows, when it is known among how many answers it is divided."""
+    """Instead of a budget: an answer may be `wrong` with at most this probability if this many `people` would flip it.
+    The least sufficient ε follows, once it is known how many answers share it."""
 
     wrong: Given
     people: int
     delta: Fraction = Fraction(0)
 
     def least(self, parts: int) -> ApproxDP:
-        """The budget of so many answers together."""
+        """The budget of this many answers together."""
         return ApproxDP(least_epsilon(self.wrong, self.people, self.delta, parts=parts), self.delta)
 
 
@@ -50,7 +50,7 @@ class WantedError:
 class DefiniteTerms:
     """Yes or no. `privacy` is the budget of all answers about one person, divided evenly among `parts` of them.
 
-    `boundary` is "balanced", the truth at the boundary on the side of yes where one mistake is worse, or "selection" where the
+    `boundary` is "balanced", the truth at the boundary on the yes side if one mistake is worse, or "selection" if the
     question is which groups may be shown. With `selects`, groups are selected privately.
     """
 
@@ -59,14 +59,14 @@ class DefiniteTerms:
     boundary: Boundary = "balanced"
     selects: bool = False
     count: CountLimit | None = None
-    """Of one count of people against a limit: what it is compared with; the ledger then records the noisy count."""
+    """For a single count of people: its limit; the ledger then records the noisy count."""
 
     searched: int | None = None
-    """Changes up to which levels are searched for, where that is less than margins could tell."""
+    """Most changes for which levels are searched, if less than margins could use."""
 
     def about(self, count: CountLimit | None, searched: int | None) -> DefiniteTerms:
-        """The same terms of a question whose levels are `searched` for up to so many changes, or of one count against a limit,
-        where these can be: its margin is known however far it is, and both mistakes are alike."""
+        """The same terms for a question whose levels are `searched` for up to this many changes, or for a single count
+        against a limit: its margin is known at any distance, if both mistakes are alike."""
         if count is not None and self.boundary == "balanced" and not self.selects and self.share.delta >= SMALLEST:
             return replace(self, count=count)
         return replace(self, searched=searched) if searched is not None and searched < self.reach else self
@@ -96,12 +96,12 @@ class DefiniteTerms:
 
     @property
     def beside(self) -> LineMechanism | None:
-        """The selection that comes on top of the answers."""
+        """The selection of groups, in addition to the answers."""
         return None if self.boundary == "selection" else self.selection
 
     @cached_property
     def table(self) -> Table:
-        """The probabilities of one answer, built where they are first needed."""
+        """The probabilities of one answer, computed when first needed."""
         table = line_table(self.mechanism)
         if self.searched is not None and table.cap is not None:
             return replace(table, cap=min(table.cap, max(self.searched, len(table.blue), len(table.red))))
@@ -109,14 +109,15 @@ class DefiniteTerms:
 
     @cached_property
     def reaches(self) -> Reach:
-        """The last level that an answer, and its margin, tell apart, or a little more. Refuses a budget without a table."""
+        """The last level that an answer and its margin distinguish, or a little more. Refuses a budget without a
+        table."""
         if self.selection is not None:
             reach(self.selection)
         return reach(self.mechanism)
 
     @property
     def reach(self) -> int:
-        """That of margins."""
+        """The last level that margins distinguish."""
         return self.reaches.margins
 
     @property
@@ -131,38 +132,38 @@ class DefiniteTerms:
 
     @property
     def budget_notes(self) -> tuple[Notice, ...]:
-        """What whoever chooses this budget should know."""
+        """Warnings about this budget."""
         return budget_notes(self.privacy)
 
     @property
     def notes(self) -> tuple[Notice, ...]:
-        """What to know about the groups that are shown."""
+        """Notes about the groups that are shown."""
         return () if self.selection is None else (selection_note(self.selection, halved=self.beside is not None),)
 
     def from_record(self, recorded: Any) -> tuple[bool, Margin | None]:
-        """An answer as a ledger recorded it: a margin, or yes or no alone."""
+        """An answer from a ledger's record: a margin, or only yes or no."""
         if isinstance(recorded, bool):
             return recorded, None
         margin = recorded if self.count is None else self.count.margin(recorded["count"])
         return margin >= 0, Margin(margin, self.table.noise)
 
     def recorded(self, margins: Iterable[int]) -> list[Any]:
-        """Margins as a ledger records them: of a count, what it seems to be."""
+        """Margins as a ledger records them: for a count, the noisy count."""
         return [margin if self.count is None else {"count": self.count.count(margin)} for margin in margins]
 
 
 @dataclass(frozen=True)
 class ThreeWayTerms:
-    """Yes, no or too close to call, of which a ledger counts the last. Each group is a question of its own, and a person may be
-    in any number of them."""
+    """Yes, no or too close to call; a ledger counts only the last. Each group is a question of its own, and a person
+    may be in any number of them."""
 
     three_way: ThreeWay
     groups: int = 1
     count: None = None
-    """No margin is known, of counts neither."""
+    """No margin is known, nor any count."""
 
     def about(self, count: CountLimit | None, searched: int | None) -> ThreeWayTerms:  # noqa: ARG002
-        """The same: a count is asked as anything else."""
+        """The same: a count is asked like anything else."""
         return self
 
     def __str__(self) -> str:
@@ -175,7 +176,7 @@ class ThreeWayTerms:
 
     @property
     def privacy(self) -> ApproxDP:
-        """By how much neighbours' clocks differ, for each question."""
+        """How much neighbours' clocks differ, for each question."""
         return self.three_way.privacy
 
     @property
@@ -190,12 +191,12 @@ class ThreeWayTerms:
 
     @property
     def reach(self) -> int:
-        """From which level on all are alike."""
+        """The level from which all are alike."""
         return self.table.reach
 
     @property
     def reaches(self) -> Reach:
-        """The same, with no margins."""
+        """The same, without margins."""
         return Reach(self.reach, self.reach)
 
     @property
@@ -210,7 +211,7 @@ class ThreeWayTerms:
 
     @property
     def budget_notes(self) -> tuple[Notice, ...]:
-        """Nothing: who registers the dataset chooses the budget."""
+        """Nothing: whoever registers the dataset chooses the budget."""
         return ()
 
     @property
@@ -220,7 +221,7 @@ class ThreeWayTerms:
 
     @staticmethod
     def from_record(recorded: Any) -> tuple[Outcome, None]:
-        """An answer as a ledger recorded it."""
+        """An answer from a ledger's record."""
         return Outcome(recorded), None
 
 
@@ -232,8 +233,8 @@ SELDOM = 0.05
 
 
 def selection_note(selection: LineMechanism, *, halved: bool) -> Notice:
-    """Under how many people a group is seldom shown, and from how many on always; `halved` where answers about the groups take
-    the other half of the budget.
+    """The size below which a group is seldom shown, and the size from which it is always shown; `halved` if answers
+    about the groups take the other half of the budget.
 
     >>> from duotone import ApproxDP, partition_selection
     >>> print(selection_note(partition_selection(ApproxDP(1, "1e-6")), halved=True))

@@ -42,7 +42,7 @@ async def budget_page(request: Request) -> Response:
 
 
 async def budget_file(request: Request) -> Response:
-    """The same as JSON."""
+    """As JSON."""
     name = request.path_params["dataset"]
     document = {"dataset": name, "budget": await do(request, "budget", name), "history": await do(request, "history", name)}
     return download(json.dumps(document, indent=1), "budget.json")
