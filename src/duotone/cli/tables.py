@@ -227,19 +227,20 @@ def ask(
                 if certificate is not None and reply is not None:
                     write_json(certificate, reply.certificate())
                 title = {"question": text} if len(questions) > 1 else {}
-                quoted = {} if quote is None else {"ledger": quote.document()}
                 in_units = None if people is None else prepared.preview(people)
-                units = {} if in_units is None else {"in_units": in_units.document()}
-                document = prepared.facts.document() if reply is None else reply.document()
-                documents.append({**title, **document, **units, **quoted})
-                if not as_json:
-                    print_question(prepared, reply, title.get("question"))
-                    if in_units is not None:
-                        print_preview(in_units)
-                    if quote is not None:
-                        print(quote_text(quote))
+                if as_json:
+                    document = prepared.facts.document() if reply is None else reply.document()
+                    units = {} if in_units is None else {"in_units": in_units.document()}
+                    quoted = {} if quote is None else {"ledger": quote.document()}
+                    documents.append({**title, **document, **units, **quoted})
+                    continue
+                print_question(prepared, reply, title.get("question"))
+                if in_units is not None:
+                    print_preview(in_units)
+                if quote is not None:
+                    print(quote_text(quote))
         finally:  # answers before the failure are shown
-            if as_json and documents:
+            if documents:
                 print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
 
 
