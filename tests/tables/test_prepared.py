@@ -16,7 +16,7 @@ from duotone.model.terms import DefiniteTerms
 from duotone.tables import engine_conformance
 from duotone.tables.ask import prepare_groups
 from duotone.tables.engines import open_source
-from duotone.tables.engines.open import AnyIbis
+from duotone.tables.engines.any_ibis import AnyIbis
 from duotone.tables.engines.source import of_table
 from support.reading import read_nothing
 

@@ -12,7 +12,7 @@ from duotone.desk.records import Records
 from duotone.errors import DuotoneError
 from duotone.model.checks import Mistakes
 from duotone.tables.engines.engine import quietly
-from duotone.tables.engines.files import files_of
+from duotone.tables.engines.open import files_of
 from duotone.tables.engines.source import Source
 
 NOTED = "table "

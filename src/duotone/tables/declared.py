@@ -14,7 +14,7 @@ from duotone.model.dataset import Bounds, Dataset
 from duotone.model.notice import Notice, Refusal, why
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
-from duotone.tables.engines.files import maybe_secret
+from duotone.tables.engines.open import maybe_secret
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Kind

@@ -15,8 +15,8 @@ from duotone.line.table import Reach
 from duotone.model.dataset import Dataset
 from duotone.resources import keep_in_child
 from duotone.tables.compile_question import compile_question, levels_of
+from duotone.tables.engines.any_ibis import UNPROVEN, AnyIbis
 from duotone.tables.engines.duckdb import DuckDB
-from duotone.tables.engines.open import UNPROVEN, AnyIbis
 from duotone.tables.engines.query import People
 from duotone.tables.engines.source import Source, of_table
 from duotone.tables.sql.read_question import read_question

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from duotone import ApproxDP
 from duotone.questions import Neighbours, verify
 from duotone.tables.ask import prepare
-from duotone.tables.engines.open import AnyIbis
+from duotone.tables.engines.any_ibis import AnyIbis
 from support.running import EXHAUSTIVE, examples, thinned
 from support.small_comparisons import COMPARED, COMPUTED, IN_PERSON, JOINED, JOINED_IN_PERSON, JOINED_PEOPLE, QUANTILES
 from support.small_questions import BOTH, CASES, NO, UNIT_CASES, YES, P, Person, levels, table

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from duotone.tables.ask import prepare
 from duotone.tables.engines import engine
+from duotone.tables.engines.any_ibis import bracketing
 from duotone.tables.engines.engine import bracketed
 from duotone.tables.engines.expressions import holds
-from duotone.tables.engines.open import bracketing
 from duotone.tables.sql.condition import Compare, Condition, IsNull, Joined, Known, Not, OneOf, Operand
 from support.read_back import misread
 from support.running import examples, thinned

@@ -18,7 +18,7 @@ from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare, select_gr
 from duotone.cli.app import main
 from duotone.tables.engine_conformance import CASES
 from duotone.tables.engines import Source, open_source
-from duotone.tables.engines.open import AnyIbis
+from duotone.tables.engines.any_ibis import AnyIbis
 from duotone.tables.engines.postgres import of_column
 from duotone.tables.engines.source import of_table
 from support import TESTS, engine_cases, on_cluster, postgres_server, spark_cluster

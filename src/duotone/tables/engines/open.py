@@ -1,33 +1,46 @@
 """Opening: from what a person calls a table, or several tables about the same people, to tables and their engine.
 
-Whatever Ibis is connected to is taken, too: an engine that Duotone does not know is tried before it answers.
-
 Guarantee: what is opened or refused depends on names, columns and their types alone; no row is read.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from glob import glob
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
-
-import ibis.expr.operations as ops
-from ibis.expr.types import Table
 
 from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
 from duotone.tables.engines import duckdb, postgres, spark
-from duotone.tables.engines.duckdb import Connect, DuckDB, connected
-from duotone.tables.engines.engine import UNREADABLE, Abilities, answers, bracketed, closed_on_error, quietly
-from duotone.tables.engines.files import DATABASES, files_of, open_local
-from duotone.tables.engines.source import Source, all_checked, of_table, refuse_twins, require_vouched
-from duotone.tables.engines.text_files import refuse
+from duotone.tables.engines.any_ibis import of_ibis
+from duotone.tables.engines.data_frames import columns_of
+from duotone.tables.engines.duckdb import Connect, DuckDB, connected, of_database, of_frame
+from duotone.tables.engines.engine import closed_on_error
+from duotone.tables.engines.files import of_arrow_file, of_parquet
+from duotone.tables.engines.source import Source, all_checked, refuse_twins, same_files
+from duotone.tables.engines.text_files import of_json_lines, of_lines, refuse
 from duotone.tables.sql.comparison import PRESENT
 from duotone.tables.sql.condition import Kind
+
+LINES = (".csv", ".tsv", ".txt")
+DATABASES = (".duckdb", ".db")
+JSON_LINES = (".jsonl", ".ndjson")
+ENDINGS = "it must end in .csv, .tsv, .txt, .jsonl or .ndjson (or one of these and .gz), .parquet, .arrow, .feather or .duckdb"
+LONGEST_IDENTITY = 1_000
+MAYBE_SECRET = r"(pass\w*|pwd?|host|user)\s*=|@|^\w\w+:"
+"""As in a connection string, a URL's user, or a URL without its slashes; not as in C:\\data."""
+CURES = {
+    ".json": "if each of its lines is an object, call it .jsonl; else write it so, or as Parquet",
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "sheets of a spreadsheet are not read: save the sheet as CSV"),
+}
 
 
 def open_source(source: Any, **declared: Any) -> Source:
@@ -92,6 +105,119 @@ def _located(url: str, name: str | None, vouched: bool) -> Source:
             raise DuotoneError(
                 f"a table's URL begins with postgres:// or spark://{said}; for others connect with Ibis in Python"
             )
+
+
+def open_local(declared: Dataset, connect: Connect = connected) -> Source:
+    """A table in a file, in several Parquet files, or a data frame: read by DuckDB inside the process."""
+    table, listed, files = declared.source, _is_list(declared.source), files_of(declared.source)
+    if not listed and not isinstance(table, str | Path):
+        _refuse_name(declared.table)
+        refuse(declared)
+        return of_frame(*columns_of(table), connect=connect)
+    if listed:
+        _refuse_name(declared.table)
+        return _several(files, "the table", declared, connect, named=False)
+    path, folder = Path(table), Path(table).is_dir()
+    if path.is_file():
+        return _one(path, declared, connect)
+    if folder and not files:
+        raise DuotoneError(f"folder {path} has no .parquet file of its own: for those of its folders write {path}/*/*.parquet")
+    if not files:
+        raise _no_file(path, " like" if any(mark in str(path) for mark in "*?[") else "")
+    _refuse_name(declared.table)
+    source = _several(files, path.resolve().name if folder else "the table", declared, connect, named=folder)
+    return replace(source, checked=same_files(path, files, lambda: files_of(path), source.checked))  # listed again each time
+
+
+def maybe_secret(path: Path) -> bool:
+    """Whether what is named may be a mistyped URL, with a password in it."""
+    return re.search(MAYBE_SECRET, str(path), re.IGNORECASE) is not None
+
+
+def _no_file(path: Path, like: str = "") -> DuotoneError:
+    """What is raised where there is no such file: its name is not repeated where it may be a mistyped URL with a password."""
+    if maybe_secret(path):
+        return DuotoneError(
+            "there is no such file, and a table of a server has a URL that begins with postgres:// or spark:// "
+            "(what was named is not shown, since a password may be in it)"
+        )
+    return DuotoneError(f"there is no file{like} {path}")
+
+
+def files_of(table: Any) -> list[Path]:
+    """The files that a table is in, as `open_local` takes it: none of a data frame."""
+    if _is_list(table):
+        return [Path(path) for path in table]
+    if not isinstance(table, str | Path):
+        return []
+    path = Path(table)
+    if path.is_dir():
+        return sorted(file for file in path.iterdir() if _ending(file) == ".parquet" and _is_data(file))
+    return [path] if path.is_file() else [Path(file) for file in sorted(glob(str(path), recursive=True))]
+
+
+def _is_list(table: Any) -> bool:
+    return isinstance(table, list | tuple) and bool(table) and all(isinstance(path, str | Path) for path in table)
+
+
+def _one(path: Path, declared: Dataset, connect: Connect) -> Source:
+    last = _ending(path)
+    if last not in DATABASES:
+        _refuse_name(declared.table)
+    ending = _ending(Path(path.stem)) if last == ".gz" else last
+    if ending in LINES:
+        refuse(declared, ["json_columns"])
+        return of_lines(path, declared, connect)
+    if ending in JSON_LINES:
+        refuse(declared, ["separator"])
+        return of_json_lines(path, declared, connect)
+    refuse(declared)
+    match last:
+        case _ if last in DATABASES:
+            return of_database(path, declared.table, declared.vouched)
+        case ".parquet":
+            return of_parquet([path], path.name, connect=connect)
+        case ".arrow" | ".feather":
+            return of_arrow_file(path, connect)
+    raise DuotoneError(f"{path} cannot be read: {CURES.get(last, ENDINGS)}")
+
+
+def _ending(path: Path) -> str:
+    """By which a file's reader is chosen: .CSV is .csv."""
+    return path.suffix.lower()
+
+
+def _is_data(path: Path) -> bool:
+    return path.is_file() and not path.name.startswith((".", "_"))
+
+
+def _refuse_name(name: str | None) -> None:
+    """Whoever names a table of a file that has one may have meant another file."""
+    if name is not None:
+        raise DuotoneError(f"only a database has tables to choose from: leave out the table's name ({name})")
+
+
+def _several(paths: Sequence[Path], name: str, declared: Dataset, connect: Connect, *, named: bool = True) -> Source:
+    """Parquet files as one table. One that is meant twice would count its people twice."""
+    refuse(declared)
+    for path in paths:
+        if not path.is_file():
+            raise _no_file(path)
+        if _ending(path) != ".parquet":
+            raise DuotoneError(f"several files must all be Parquet, and {path} is not: write it as Parquet")
+    if len({path.resolve() for path in paths}) != len(paths):
+        raise DuotoneError("a file is there twice, by the same or another name: name each once")
+    source = of_parquet(paths, name, named=named, connect=connect)
+    return source if named else replace(source, identity=_identity(paths))
+
+
+def _identity(paths: Sequence[Path]) -> str:
+    """Files as a ledger knows them: the folder that all are in, by its name, and their names from there on; a long list by its
+    hash. In whatever order and by whatever pattern they are named, it is the same."""
+    places = [path.parent.resolve() / path.name for path in paths]
+    folder = Path(os.path.commonpath([place.parent for place in places]))
+    text = json.dumps([folder.name, *sorted(place.relative_to(folder).as_posix() for place in places)])
+    return text if len(text) <= LONGEST_IDENTITY else f"{len(paths)} files, {sha256(text.encode()).hexdigest()}"
 
 
 Others = Mapping[str, Source]
@@ -182,112 +308,3 @@ def require_same_people(source: Source, others: Others, unit: str | None) -> Non
 
 def _alike(kind: Kind) -> Kind:
     return "text" if kind == "untyped" else kind
-
-
-UNPROVEN = Abilities(proven=False, no_casts="this engine has casts of its own", bytes_of=None)
-
-
-@dataclass(frozen=True, eq=False)
-class AnyIbis:
-    """A connection of Ibis, which is left as it is."""
-
-    connection: Any = field(repr=False)
-    can: Abilities = UNPROVEN
-    name: str = "this engine"
-
-    def run(self, plan: Any) -> Any:
-        """The result of a plan, whose text has brackets."""
-        return bracketing(self.connection).to_pyarrow(plan)
-
-    def alive(self) -> bool:
-        """Whether it is still there."""
-        return answers(self)
-
-    def interrupt(self) -> None:
-        """Stop what it does, where its driver can."""
-        for name in ("interrupt", "cancel"):
-            if hasattr(raw := getattr(self.connection, "con", None), name):
-                getattr(raw, name)()
-                return
-
-    def public_table(self, *_: Any) -> tuple[Any, Callable[[], None]]:
-        """Joins are tested on the proven engines alone."""
-        raise DuotoneError(NOT_JOINED)
-
-
-NOT_JOINED = "joins with a public table are tested on DuckDB, Postgres and Spark only: create a table of the join"
-
-
-def bracketing(backend: Any) -> Any:
-    """A connection of Ibis that writes brackets, beside one that was handed over, which is left as it is."""
-    twin = object.__new__(type(backend))
-    twin.__dict__.update(backend.__dict__)
-    twin.compiler = _Compiler(backend.compiler)
-    return twin
-
-
-class _Compiler:
-    """Ibis' compiler of a backend, with brackets in what it compiles."""
-
-    def __init__(self, compiler: Any) -> None:
-        self._compiler = compiler
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._compiler, name)
-
-    def to_sqlglot(self, *plan: Any, **options: Any) -> Any:
-        return bracketed(self._compiler.to_sqlglot(*plan, **options))
-
-
-def _in_full(source: Source, within: tuple[str, ...], usual: tuple[str, ...]) -> Source:
-    """A table that is not where one would look for its name is called by its full name: another may have the short one."""
-    return source if within in ((), usual) else replace(source, name=".".join((*within, source.name)))
-
-
-def of_ibis(handle: Any, name: str | None, vouched: bool) -> Source:
-    """A connection and the name of a table, a table of a connection, or a query."""
-    backend, within = handle, ()
-    if isinstance(handle, Table):
-        node = handle.op()
-        if not isinstance(node, ops.DatabaseTable):
-            return _of_ibis_query(handle, require_vouched("the Ibis query", vouched))
-        place = node.namespace
-        backend, name, within = node.source, node.name, tuple(filter(None, (place.catalog, place.database)))
-    match getattr(backend, "name", None):
-        case "duckdb":
-            source = duckdb.of_duckdb(backend, name, within=within, vouched=vouched)
-            return _in_full(source, within, (backend.current_catalog, "main"))
-        case "postgres":
-            source = postgres.of_database(backend, name, within[-1] if within else "", vouched=vouched)
-            return _in_full(source, within[-1:], ("public",))
-        case "pyspark":
-            return spark.of_session(backend._session, ".".join((*within, name)) if name else None, vouched)
-    if name is None:
-        raise Refusal("several tables", place="a database")
-    what = require_vouched(f"{name}, in a database where a view cannot be distinguished from a table,", vouched)
-    table = handle if isinstance(handle, Table) else quietly(lambda: backend.table(name), f"the database has no table {name}")
-    return of_table(table, AnyIbis(backend), name, vouched=what)
-
-
-def _of_ibis_query(query: Any, what: str) -> Source:
-    if query.op().find(ops.InMemoryTable):
-        raise DuotoneError("the Ibis query has a data frame in it: give the result as a data frame, or create a table from it")
-    connections = [table.source for table in query.op().find((ops.DatabaseTable, ops.SQLQueryResult))]
-    if not connections or any(other is not connections[0] for other in connections):  # Ibis takes some that differ for one
-        raise DuotoneError("the Ibis query must be about tables of one connection")
-    backend = connections[0]
-    match backend.name:
-        case "duckdb":
-            source = duckdb.of_query(backend, _sql(backend, query))
-        case "postgres":
-            source = postgres.of_query(backend, _sql(backend, query))
-        case "pyspark":
-            frame = quietly(lambda: backend._session.sql(_sql(backend, query)), UNREADABLE)
-            source = spark.of_frame(frame, vouched=True)
-        case _:
-            source = of_table(query, AnyIbis(backend), "the query", named=False)
-    return replace(source, vouched=what)
-
-
-def _sql(backend: Any, query: Any) -> str:
-    return str(quietly(lambda: backend.compile(query), UNREADABLE))
