@@ -349,9 +349,9 @@ DECLARED: list[tuple[str, dict[str, Any], str]] = [
     (
         "avg(x) > 1/5",
         {"bounds": {"x": (0, Fraction(2**51, HOSTILE), Fraction(1, HOSTILE))}},
-        "is no float: give a whole number",
+        "is not a float: give a whole number",
     ),
-    ("avg(x) > 1", {"bounds": {"x": (0, 3 * (2**54 + 1), 2**54 + 1)}}, "is no float: give a whole number"),
+    ("avg(x) > 1", {"bounds": {"x": (0, 3 * (2**54 + 1), 2**54 + 1)}}, "is not a float: give a whole number"),
     ("avg(x) > 1", {"bounds": {"x": (0, "1e-4000")}}, "must be"),
     ("avg(x) > 1", {"bounds": {"x": (0, "5e-324")}}, "must be multiples of its grid"),
     *(

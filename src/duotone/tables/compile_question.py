@@ -22,9 +22,9 @@ from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
 from duotone.questions.protocol import combined_level
 from duotone.questions.threshold import CROWD
+from duotone.tables.comparisons import CompiledComparison, Results
 from duotone.tables.comparisons.counts import counts_comparison, distinct_threshold, mode_is
 from duotone.tables.comparisons.difference import mean_difference, variance_threshold
-from duotone.tables.comparisons.shared import CompiledComparison, Results
 from duotone.tables.comparisons.threshold import linear_threshold, of_one_value, quantile_threshold
 from duotone.tables.declared import Key, Note, Unused
 from duotone.tables.engines.expressions import require_able
@@ -165,7 +165,7 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reaches: Reach, s
     exact = anything and _exact(tree, iter(comparisons), one)
     counted = declared.max_rows is not None and any(adds_rows(atom, declared) for atom in _atoms(tree))
     notes = _notes(asked, declared, comparisons)
-    known = asked.counted is not None and all(c.however_far for c in comparisons)
+    known = asked.counted is not None and all(map(_however_far, comparisons))
     count = _count_limit(tree, one) if known and not declared.replaced else None
     return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, compiled), notes, count)
 
@@ -313,7 +313,7 @@ def compile_comparison(atom: Atom, declared: Dataset, reaches: Reach, rows: Cond
         reach = reaches.answers
     compared = _compiled(atom, declared, reach, reaches, rows)
     within = min(reach, compared.searched or reach)
-    return compared if compared.however_far or within == reaches.margins else _clipped(compared, within)
+    return compared if _however_far(compared) or within == reaches.margins else _clipped(compared, within)
 
 
 def _compiled(atom: Atom, declared: Dataset, reach: int, reaches: Reach, rows: Condition) -> CompiledComparison:
@@ -331,6 +331,11 @@ def _compiled(atom: Atom, declared: Dataset, reach: int, reaches: Reach, rows: C
         case CountsComparison():
             return counts_comparison(atom, declared, reaches)
     return mode_is(atom, declared, reach)
+
+
+def _however_far(compared: CompiledComparison) -> bool:
+    """Whether a level is known however far it is: it follows at once from how many people have each score."""
+    return not compared.searched and all(isinstance(request, Tally) for request in compared.requests.values())
 
 
 def _clipped(compared: CompiledComparison, reach: int) -> CompiledComparison:

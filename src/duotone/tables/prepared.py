@@ -29,7 +29,7 @@ from duotone.release.coin import Coin
 from duotone.resources import engine_limits, further_check
 from duotone.tables.answers import Answers, Facts, facts_of
 from duotone.tables.billing import Bill, bill, dataset_of, normal_form
-from duotone.tables.comparisons.shared import CompiledComparison
+from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled, Groups, levels_of, plan_for
 from duotone.tables.declared import Key
 from duotone.tables.engines.engine import UNREADABLE, Draws, closed_on_error, quietly

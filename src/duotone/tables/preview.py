@@ -18,7 +18,7 @@ from duotone.model.accuracy import Accuracy, Clearness
 from duotone.privacy.numbers import show
 from duotone.questions.threshold import CROWD
 from duotone.questions.units import Units
-from duotone.tables.comparisons.shared import CompiledComparison
+from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.comparisons.threshold import extreme_of, is_average
 from duotone.tables.sql.comparison import (
     Atom,

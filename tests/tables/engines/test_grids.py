@@ -62,7 +62,7 @@ def grids(draw: Any) -> tuple[Kind, Grid, Bounds]:
     made = accepted(lambda: (b := Bounds.of(low * step, (low + max(width, 1)) * step, step), b.on("x", kind)))
     if isinstance(made, str):
         assert made.count("\n") == 0
-        assert any(says in made for says in ("is no float", "too far apart", "less than thirty digits")), made
+        assert any(says in made for says in ("is not a float", "too far apart", "less than thirty digits")), made
         made = (coarse := Bounds.of(0, 10, 1)), coarse.on("x", kind)
     return kind, made[1], made[0]
 
@@ -228,7 +228,7 @@ def test_levels_against_fractions(neighbours: Neighbours, data: Any) -> None:
 
 def test_the_grid_that_broke_the_rule_is_refused() -> None:
     bounds = Bounds(Fraction(0), Fraction(2**51, HOSTILE), Fraction(1, HOSTILE))
-    with pytest.raises(DuotoneError, match="is no float"):
+    with pytest.raises(DuotoneError, match="is not a float"):
         bounds.on("x", "float")
 
 

@@ -381,7 +381,7 @@ GRIDS_OF_INTEGERS: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = [
 NO_GRIDS: list[tuple[tuple[Any, ...], Any, str]] = [
     *(((low, high, 1), "float", "too far apart") for low, high in ((0, 2**51 + 1), (-(2**51) - 1, 0))),
     *((bounds, "integer", "too far apart") for bounds in ((0, 2**62), (-(2**62), 0), (0, 2**51 + 2, 2), (-(2**51) - 2, 0, 2))),
-    *(((0, step, step), "float", "is no float") for step in (COARSE + 1, NO_FLOAT)),
+    *(((0, step, step), "float", "is not a float") for step in (COARSE + 1, NO_FLOAT)),
     *((bounds, "float", "multiples of its grid") for bounds in ((0, "1e-23"), (0, "1.23", "0.1"), ("0.05", 1, "0.1"))),
     ((0, "1.000000000000001e-4"), "float", "multiples of its grid"),  # no step below 10^-18 is looked for
     *(((-1, 3, step), "float", "a grid is a whole number or one over") for step in (0, -1, "-1/2", "3/2")),

@@ -23,8 +23,7 @@ from duotone.model.dataset import Bounds, Grid
 from duotone.questions.protocol import Neighbours
 from duotone.tables import ask as asking
 from duotone.tables import compile_question
-from duotone.tables.comparisons import threshold
-from duotone.tables.comparisons.shared import CompiledComparison
+from duotone.tables.comparisons import CompiledComparison, threshold
 from duotone.tables.engines import expressions, person_columns, query
 from duotone.tables.engines.source import Source
 from duotone.tables.sql.comparison import LinearThreshold

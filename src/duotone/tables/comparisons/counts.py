@@ -15,11 +15,11 @@ from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
 from duotone.questions.counts import Counts, cells_level, distinct_level, plurality_level, require_few
 from duotone.questions.units import DistinctUnits, LeadUnits
-from duotone.tables.comparisons.shared import Array, CompiledComparison, Results, group_levels, independent, possible
+from duotone.tables.comparisons import Array, CompiledComparison, Results, group_levels
 from duotone.tables.engines.person_columns import coded, labelled, voting
 from duotone.tables.engines.results import Rare, Tally, Votes
 from duotone.tables.sql.comparison import Aggregate, CountsComparison, DistinctThreshold, Expression, ModeIs, Settled
-from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, combinations, holds
+from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, combinations, holds, independent, possible
 from duotone.tables.sql.scoring import unions
 
 MOST_CELLS = 6
@@ -66,7 +66,7 @@ def counts_comparison(atom: CountsComparison, declared: Dataset, reaches: Reach)
             outside, declared, lambda g, n: cells_level(counts[g].tolist(), asked, reach, n, somewhere=somewhere)
         )
 
-    exact = known and independent(declared, atom.counts, [])
+    exact = known and independent(declared.unit, atom.counts, [])
     return CompiledComparison(coded(atom.counts), {"s": Tally(tuple(codes))}, levels_of, exact, searched=reach)
 
 
@@ -131,7 +131,7 @@ def mode_is(atom: ModeIs, declared: Dataset, reach: int) -> CompiledComparison:
         own, rivals = results["v"].total, results["v"].largest
         return group_levels(people - own, declared, lambda g, n: plurality_level(int(own[g]), rivals.of(g), n, reach))
 
-    exact = combinations([atom.where])[1] and independent(declared, [atom.where], [atom.value])
+    exact = combinations([atom.where])[1] and independent(declared.unit, [atom.where], [atom.value])
     votes = possible(atom.where, Compare(atom.value, "=", atom.winner))
     settled = None if votes else Settled(False, "no row can have that value")
     units = LeadUnits(declared.replaced)

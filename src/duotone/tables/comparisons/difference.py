@@ -16,19 +16,11 @@ from duotone.questions.protocol import Neighbours
 from duotone.questions.quantile import QuantileSide
 from duotone.questions.units import DifferenceUnits, Units, VarianceUnits
 from duotone.questions.variance import Moments, variance_level
-from duotone.tables.comparisons.shared import (
-    Array,
-    CompiledComparison,
-    Results,
-    group_levels,
-    independent,
-    possible,
-    require_short,
-)
-from duotone.tables.engines.person_columns import squared, two_sided
+from duotone.tables.comparisons import Array, CompiledComparison, Results, group_levels
+from duotone.tables.engines.person_columns import require_short, squared, two_sided
 from duotone.tables.engines.results import Ends, Middle, Request, Result, Tally
 from duotone.tables.sql.comparison import MeanDifference, Measure, Settled, VarianceThreshold
-from duotone.tables.sql.condition import Condition, IsNull, Not, Operand, combinations
+from duotone.tables.sql.condition import Condition, IsNull, Not, Operand, combinations, independent, possible
 from duotone.tables.sql.scoring import grid_of
 
 MOST_LEVELS: Mapping[Neighbours, int] = {"add-remove": 2000, "replace": 1000}
@@ -106,7 +98,7 @@ def _compared(atom: MeanDifference, on: Sequence[Grid], shared: bool) -> tuple[C
 def _exact(sides: Sequence[Measure], declared: Dataset) -> bool:
     shares = _shares(sides)
     conditions = [side.where for side in sides] + [share for _, share in shares]
-    known = combinations(conditions)[1] and independent(declared, conditions, [side.value for side in sides])
+    known = combinations(conditions)[1] and independent(declared.unit, conditions, [side.value for side in sides])
     return known and all({(True, True), (True, False)} <= combinations(share)[0] for share in shares)  # each is met, and missed
 
 

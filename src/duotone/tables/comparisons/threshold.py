@@ -8,24 +8,40 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from duotone.errors import DuotoneError
 from duotone.model.dataset import INTEGER_STEPS, Dataset, Grid
 from duotone.model.notice import Refusal
-from duotone.questions.threshold import CROWD, somebody
+from duotone.questions.threshold import CROWD, People, Scores, somebody, who_matters
+from duotone.questions.threshold import levels as levels_of_scores
 from duotone.questions.units import NobodyUnits, TotalUnits, Units, ValuedUnits
-from duotone.tables.comparisons.shared import (
-    CompiledComparison,
+from duotone.tables.comparisons import Array, CompiledComparison, Levels, Results
+from duotone.tables.engines.person_columns import (
+    PersonColumns,
+    added_up,
+    averaged,
+    counted,
+    flagged,
+    ranked,
+    require_short,
+    valued,
+)
+from duotone.tables.engines.results import Ends, Ranked, Result, Tally
+from duotone.tables.sql.comparison import LinearThreshold, QuantileThreshold, Settled
+from duotone.tables.sql.condition import (
+    ALWAYS,
+    Compare,
+    Condition,
+    IsNull,
+    Not,
+    both,
+    combinations,
+    holds,
     independent,
     possible,
-    require_short,
-    score_bounds,
-    score_ends,
-    score_levels,
 )
-from duotone.tables.engines.person_columns import PersonColumns, added_up, averaged, counted, flagged, ranked, valued
-from duotone.tables.engines.results import Tally
-from duotone.tables.sql.comparison import LinearThreshold, QuantileThreshold, Settled
-from duotone.tables.sql.condition import ALWAYS, Compare, Condition, IsNull, Not, both, combinations, holds
 from duotone.tables.sql.scoring import Score, grid_of, score
 
 MOST_VALUES = 64
@@ -61,7 +77,7 @@ def linear_threshold(atom: LinearThreshold, declared: Dataset, reach: int, rows:
         return one.scale * read + one.shift
 
     levels = score_levels(scored, (one.low, one.high), scoring.at_least, declared, absent=absent, peopled=peopled)
-    exact = scoring.exact and independent(declared, [term.where for term in atom.terms], values)
+    exact = scoring.exact and independent(declared.unit, [term.where for term in atom.terms], values)
     settled = _settled(atom, scoring, one.low, one.high)
     units = _units(atom, scoring, (*bounds, final(scoring.at_least)), grids, declared)
     request = one.tally or score_ends(lambda read: final(scored(read)), bounds, declared, reach)
@@ -189,6 +205,93 @@ def _settled(atom: LinearThreshold, scoring: Score, low: int, high: int) -> Sett
     return None if low < 0 else Settled(True, "the sum can never fall below the limit")
 
 
+def score_bounds(low: int, high: int, declared: Dataset, absent: bool) -> tuple[int, int]:
+    """The scores that someone new can have; `absent` tells whether someone can be there with no score at all, which is 0."""
+    return (min(low, 0), max(high, 0)) if declared.replaced and absent else (low, high)
+
+
+def score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: Dataset, reach: int) -> Ends:
+    """What levels need of the far ends. Final scores are linear in what is read."""
+    down, up = who_matters(*bounds, declared.neighbours)
+    shift = final(0)
+    scale = final(1) - shift
+    read = [None if score is None else Fraction(score - shift, scale) for score in (down, up)]
+    largest, smallest = read if scale > 0 else read[::-1]
+    return Ends(
+        reach,
+        largest_from=None if largest is None else math.ceil(largest),
+        smallest_to=None if smallest is None else math.floor(smallest),
+        farthest=max(math.ceil(abs(Fraction(end - shift, scale))) for end in bounds),
+    )
+
+
+def score_levels(
+    read: Callable[[int], int], ends: tuple[int, int], at_least: int, declared: Dataset, *, absent: bool, peopled: bool
+) -> Levels:
+    """Levels of a sum of scores, each from one of the `ends` to the other and linear in what is read, or tallied. `absent`
+    tells whether someone can be there with no score at all, and `peopled`, that of nobody it is a no (see `somebody`)."""
+
+    def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
+        result = results["s"]
+        missing = people - result.people if declared.replaced else np.zeros_like(people)
+        crowded = peopled and at_least == 0
+        crowd = _crowd(people, max(map(abs, ends)), at_least, result.reach)
+
+        def final(score: int) -> int:
+            return somebody(score, crowd) if crowded else score
+
+        def seen(value: int) -> int:
+            return final(read(value))
+
+        low, high = score_bounds(final(ends[0]), final(ends[1]), declared, absent)
+        scored = _tallied if result.counts else _ended
+        beside = abs(final(at_least)) + high - low
+        tally = scored(result, missing, seen, beside)
+        there = People(result.people, people, absent) if peopled and at_least < 0 else None
+        return levels_of_scores(tally, low, high, final(at_least), declared.neighbours, there)
+
+    return levels_of
+
+
+def _crowd(people: Array, farthest: int, at_least: int, reach: int | None) -> int:
+    """More people than there are in any group, and in any that differs from one by as many as a level can be; levels beyond
+    `reach` need not be exact."""
+    most = int(people.max(initial=0))
+    return most + (reach if reach is not None else most * farthest + abs(at_least)) + 4
+
+
+def _tallied(result: Result, missing: Array, seen: Callable[[int], int], beside: int) -> Scores:
+    pairs = [(seen(value), count) for value, count in result.counts.items()] + [(0, missing)]
+    kind = _kind((beside + max(abs(v) for v, _ in pairs) + 1) * (int(result.people.max(initial=0)) + 1))
+    pairs = sorted(((v, n.astype(kind)) for v, n in pairs), key=lambda pair: -pair[0])
+    return Scores(sum((v * n for v, n in pairs), np.zeros(len(missing), dtype=kind)), pairs, pairs[::-1])
+
+
+def _ended(result: Result, missing: Array, seen: Callable[[int], int], beside: int) -> Scores:
+    """Final scores are linear in what came back, so that totals follow from totals."""
+    shift = seen(0)
+    scale = seen(1) - shift
+    largest, smallest = (result.largest, result.smallest) if scale > 0 else (result.smallest, result.largest)
+    totals = abs(scale) * _farthest(result.total) + abs(shift) * _farthest(result.people)
+    each = abs(scale) * max(largest.farthest(), smallest.farthest()) + abs(shift)
+    kind = _kind(totals + each + beside)
+    total: Array = scale * result.total.astype(kind) + shift * result.people.astype(kind)
+    ends = []
+    for side, descending in ((largest, True), (smallest, False)):
+        scored = Ranked(scale * side.values.astype(kind) + shift, side.people, side.starts)
+        ends.append(scored.joined(missing, descending) if missing.any() else scored)
+    return Scores(total, ends[0], ends[1], result.reach)
+
+
+def _farthest(numbers: Array) -> int:
+    return max(abs(int(numbers.max(initial=0))), abs(int(numbers.min(initial=0))))
+
+
+def _kind(heaviest: int) -> type:
+    """Numbers of 64 bits where they are enough, whatever is added up on the way."""
+    return np.int64 if heaviest < 2**60 else object
+
+
 def quantile_threshold(atom: QuantileThreshold, declared: Dataset) -> CompiledComparison:
     """Whoever meets the limit scores for it, whoever misses it against it, weighted by the quantile."""
     grids: dict[str, Grid] = {}
@@ -203,7 +306,7 @@ def quantile_threshold(atom: QuantileThreshold, declared: Dataset) -> CompiledCo
     scale = math.lcm(atom.met.denominator, atom.missed.denominator)
     scores = {1: int(atom.met * scale), 0: int(atom.missed * scale)}
     ends, at_least = (min(scores.values()), max(scores.values())), int(atom.strict)
-    exact = combinations([atom.where])[1] and independent(declared, [atom.where], [atom.value])
+    exact = combinations([atom.where])[1] and independent(declared.unit, [atom.where], [atom.value])
     threshold = score_levels(scores.__getitem__, ends, at_least, declared, absent=True, peopled=True)
     settled, units = _settled_quantile(atom, grids.get(atom.value.column)), _quantile_units(atom, ends, scale, declared)
     return CompiledComparison(columns, {"s": Tally((1, 0))}, threshold, exact, grids, settled, units)

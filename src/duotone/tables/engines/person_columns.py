@@ -10,8 +10,9 @@ from typing import Any
 
 import ibis
 
+from duotone.errors import DuotoneError
 from duotone.model.checks import Reduction
-from duotone.model.dataset import Grid
+from duotone.model.dataset import FLOAT_STEPS, Grid
 from duotone.tables.engines.expressions import NEAR, added, clipped, compared, holds, indicator, read, steps, unchecked
 from duotone.tables.sql.comparison import QuantileThreshold
 from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Not, Operand, both
@@ -159,6 +160,12 @@ def averaged(weight: int, shift: int, value: Operand, where: Condition, grid: Gr
     """One value per person, by a reduction, and its score."""
     values = {"v": _stepped(value, where, grid)}
     return PersonColumns(values, how, lambda columns: {"s": _weighted(weight, columns["v"]) + shift}, {"v": grid})
+
+
+def require_short(grids: Mapping[str, Grid], how: Reduction | None) -> None:
+    """A person's average is divided out as a float."""
+    if how == "avg" and any(max(abs(g.low), abs(g.high)) > FLOAT_STEPS for g in grids.values()):
+        raise DuotoneError("the bounds are too far apart for a person's average: give a coarser grid")
 
 
 def ranked(atom: QuantileThreshold, how: Reduction | None, grid: Grid | None) -> PersonColumns:

@@ -6,6 +6,7 @@ Which conditions can hold together in one row is found by a search through the k
 from __future__ import annotations
 
 import datetime
+import functools
 import itertools
 import math
 import operator
@@ -239,10 +240,10 @@ def known_combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool,
         for part in chosen:
             row |= part
         combined.add(tuple(_truth(test, row) is True for test in tests))
-    return combined, _independent(number, opaque)
+    return combined, _leaves_independent(number, opaque)
 
 
-def _independent(every: Iterable[Leaf], opaque: Sequence[bool]) -> bool:
+def _leaves_independent(every: Iterable[Leaf], opaque: Sequence[bool]) -> bool:
     """Whether what every comparison says is independent of the others, but for those of the same operand with constants."""
     leaf_by_leaf = list(zip(every, opaque, strict=True))
     times = Counter(leaf.operand for leaf, _ in leaf_by_leaf)
@@ -251,6 +252,20 @@ def _independent(every: Iterable[Leaf], opaque: Sequence[bool]) -> bool:
     alone = all(times[leaf.operand] == 1 for leaf, unclear in leaf_by_leaf if unclear)
     known = all(map(any_value, (*times, *others)))
     return alone and known and len(columns) == len(set(columns))
+
+
+def possible(*conditions: Condition) -> bool:
+    """Whether a row can satisfy all conditions, as far as the question shows."""
+    return (True,) in combinations([functools.reduce(both, conditions)])[0]
+
+
+def independent(unit: str | None, conditions: Sequence[Condition], values: Sequence[Operand | Condition]) -> bool:
+    """Whether what is counted can have any value, and does not also stand in a condition, which might then rule out the far
+    ends of its values. The unit cannot: no two people have the same."""
+    looked_at = set().union(*(columns_of(condition) for condition in conditions))
+    aimed_at = {v.column for v in values if isinstance(v, Operand)}
+    free = unit is None or unit not in looked_at | aimed_at
+    return free and not looked_at & aimed_at and all(any_value(v) for v in values if isinstance(v, Operand))
 
 
 def any_value(operand: Operand) -> bool:
