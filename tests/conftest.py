@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["support.ledger_fixtures"]
+pytest_plugins = ["support.ledgers"]
 
 settings.register_profile(
     "duotone", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ

@@ -21,7 +21,7 @@ from duotone.tables.engines import Source, open_source
 from duotone.tables.engines.any_ibis import AnyIbis
 from duotone.tables.engines.postgres import of_column
 from duotone.tables.engines.source import of_table
-from support import TESTS, engine_cases, on_cluster, postgres_server, spark_cluster
+from support import TESTS, engine_cases, postgres_server, spark_cluster
 from support.reading import DATA, only_vouched
 from support.running import exhaustive_only, need, thinned
 
@@ -105,7 +105,7 @@ def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, 
     with spark_cluster.cluster() as cluster:
         path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
         environment = {**os.environ, **spark_cluster.environment(compiled=True), "PYTHONPATH": path}
-        command = [sys.executable, on_cluster.__file__, cluster.url, str(parquet["visits"]), str(started)]
+        command = [sys.executable, spark_cluster.__file__, cluster.url, str(parquet["visits"]), str(started)]
         driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
         deadline = time.monotonic() + 300
         while not started.exists() and driver.poll() is None and time.monotonic() < deadline:
@@ -115,7 +115,7 @@ def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, 
     (line,) = said.splitlines()
     report = json.loads(line)
     own = open_source(parquet["visits"])
-    assert report["levels"] == {str(k): v for k, v in on_cluster.some(own).items()}
+    assert report["levels"] == {str(k): v for k, v in spark_cluster.some(own).items()}
     assert report["answer"] == [True]
     assert report["ledger"] == [2, 0, True]  # one charge for each answer, whoever died
     assert len(report["groups"]) == len({tuple(key) for key in report["groups"]}) > 0
