@@ -24,7 +24,7 @@ class Plurality:
 
     `choice(person)` is a person's vote; None or NaN is no vote. There must be another possible choice.
 
-    Guarantee: levels are exact distances (docs/theory.md).
+    Guarantee: levels are exact distances (proofs/levels.md).
 
     >>> Plurality("A").level(["A", "A", "A", "B", "C"])
     1
@@ -83,7 +83,7 @@ class Distinct:
 
     There must always be a value that nobody has yet.
 
-    Guarantee: levels are exact distances (docs/theory.md).
+    Guarantee: levels are exact distances (proofs/levels.md).
 
     >>> Distinct(at_least=2).level(["a", "a", "b", "b", "b"])
     1
@@ -133,7 +133,7 @@ class Cells:
     `cell(person)` is a person's cell, from 0 on, or None for none of them. `asked` takes an array with a row for each
     table and a column for each cell, and returns a Boolean for each row. Levels are searched for up to `reach` changes.
 
-    Guarantee: levels are exact distances up to `reach` (docs/theory.md).
+    Guarantee: levels are exact distances up to `reach` (proofs/levels.md).
 
     >>> as_many = Cells(cell=int, cells=2, asked=lambda n: n[:, 0] * n[:, 0] > 2 * n[:, 1])
     >>> as_many.level([0, 0, 0, 1, 1, 1, 1])

@@ -55,7 +55,7 @@ class Difference:
     it; they are clipped to `bounds`, one pair for each side. `weights` are positive. Set `shared` if a person may be on
     both sides. Levels are searched for up to `reach` changes, as many as the mechanism has levels.
 
-    Guarantee: levels are exact distances up to `reach`; for `shared` sides, a safe bound (docs/theory.md).
+    Guarantee: levels are exact distances up to `reach`; for `shared` sides, a safe bound (proofs/levels.md).
 
     >>> arm = {"A": lambda p: p[1] if p[0] == "A" else None, "B": lambda p: p[1] if p[0] == "B" else None}
     >>> trial = Difference(arm["A"], arm["B"], bounds=((0, 1), (0, 1)), more_than=0)

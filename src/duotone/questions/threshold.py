@@ -53,7 +53,7 @@ class Threshold:
     With `somebody`, an empty table is a no (the average of nothing is not above a limit).
 
     Guarantee: levels are exact distances up to 2^53 changes, where there can be people at both bounds, and so differ by at most
-    1 between neighbours (docs/theory.md; proofs/Threshold.v).
+    1 between neighbours (proofs/levels.md; proofs/Threshold.v).
 
     >>> majority = Threshold(value={"yes": 1, "no": -1}.__getitem__, lowest=-1, highest=1, at_least=1)
     >>> majority.level(["yes"] * 7 + ["no"] * 4)

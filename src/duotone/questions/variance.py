@@ -50,7 +50,7 @@ class Variance:
     average is divided by the number of people less `less`: 1 for the sample variance (SQL's `variance`), 0 for the
     population's. With too few people to divide by, the answer is no.
 
-    Guarantee: levels are safe bounds, up to `reach` (docs/theory.md).
+    Guarantee: levels are safe bounds, up to `reach` (proofs/levels.md).
 
     >>> Variance(value=int, bounds=(0, 10), sign=">", limit=8).level([0, 0, 1, 9, 10, 10])
     2
