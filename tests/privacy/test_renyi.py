@@ -181,7 +181,7 @@ def test_the_best_order_needs_the_fewest_people(budget: ApproxDP, answers: int, 
             continue
         truth, people[order] = each.balance(), 1
         while 1 - truth > wrong:
-            truth, people[order] = each.step(truth), people[order] + 1
+            truth, people[order] = float(each.step(truth)), people[order] + 1
     assert people[best] == min(people.values())
 
 
