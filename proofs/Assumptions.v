@@ -7,7 +7,7 @@ From Duotone Require Import Levels Combined Threshold Scores Somebody Ends.
 From Duotone Require Import Table Coin Bytes Exponential LineCertificate GraphCertificate.
 From Duotone Require Import LineComplete LineWritten GraphComplete ReadNumber VerifiedCheck CheckComplete.
 From Duotone Require Import Margin MarginPrivate MarginDrawn.
-From Duotone Require Import Sum Renyi RenyiStep CloseCalls ThreeWay Concurrent NodeFunctions CloseCallsCertificate.
+From Duotone Require Import Sum Renyi RenyiStep RenyiTable CloseCalls ThreeWay Concurrent NodeFunctions CloseCallsCertificate.
 
 (** The paper. *)
 Print Assumptions private_iff_phi.
@@ -63,6 +63,8 @@ Print Assumptions renyi_whatever_is_asked.
 Print Assumptions alike_iff.
 Print Assumptions renyi_concave.
 Print Assumptions private_at_its_price.
+Print Assumptions by_price_iff.
+Print Assumptions renyi_tight_iff.
 Print Assumptions close_calls.
 Print Assumptions three_way_private.
 Print Assumptions certificate_private.

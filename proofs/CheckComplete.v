@@ -1,6 +1,6 @@
-(** What exactly the whole check accepts: a certificate that can be read, whose ratio is e^epsilon rounded down in a far digit,
-    and whose table is right ([line_right], [graph_right]). So nothing else is refused,
-      and [check_sound] says what is then proved. *)
+(** What exactly the whole check accepts by (eps, delta): a certificate that can be read, whose ratio is e^epsilon rounded down
+    in a far digit, and whose table is right ([line_right], [graph_right]). So nothing else is refused, and [check_sound] says
+    what is then proved. *)
 
 From Coq Require Import ZArith QArith Reals Qreals Lra Lia List Bool.
 From Duotone Require Import Step Graph Table LineCheck LineComplete GraphCheck GraphRight GraphComplete Exponential.
@@ -114,34 +114,34 @@ Proof.
     unshelve eexists {| ratio := ratio P - (ratio P - 1) / 2 ^ 96; delta := 0 |}; cbn [ratio delta]; lra || auto.
 Qed.
 
-Theorem check_iff j kind count : check j = Some (kind, count) <->
-  exists s above P A, read_stated j = Some s /\ of_kind s = kind /\ checked_with (of_budget s) above P A /\
-  let one := Z.shiftl 1 (bits_of s) in
-  match kind with
-  | Line => exists l S, read_line (bits_of s) one j = Some l /\ hair (bits_of s) P S /\
-            line_right one P S A (line_cap l) (line_boundary l) (line_blue l) (line_red l) (blue_error l) (red_error l) /\
-            count = (many (line_blue l) + many (line_red l))%Z
-  | Graph => exists c, read_graph (bits_of s) one j = Some c /\ graph_right one P A c /\ count = many (nodes c) /\
-             affordable one (stated_ratio (of_budget s)) above (stated_delta (of_budget s)) c = true
-  end.
+Theorem check_iff j kind count s b : read_stated j = Some s -> of_promise s = ByRatio b ->
+  (check j = Some (kind, count) <-> of_kind s = kind /\ exists above P A, checked_with b above P A /\
+   let one := Z.shiftl 1 (bits_of s) in
+   match kind with
+   | Line => exists l S, read_line true (bits_of s) one j = Some l /\ hair (bits_of s) P S /\
+             line_right one P S A (line_cap l) (line_boundary l) (line_blue l) (line_red l) (blue_error l) (red_error l) /\
+             count = (many (line_blue l) + many (line_red l))%Z
+   | Graph => exists c, read_graph (bits_of s) one j = Some c /\ graph_right one P A c /\ count = many (nodes c) /\
+              affordable c (size_of one (stated_ratio b) above (stated_delta b)) = true
+   end).
 Proof.
-  unfold check. split.
-  - destruct (read_stated j) as [s|] eqn:S; [|discriminate].
-    destruct (definition _ _ _) as [[[y above] d]|] eqn:D; [|discriminate]. apply definition_iff in D as (-> & -> & P & A & W).
-    pose proof (stated_bits _ _ S) as Bits. destruct (enough_bits _ Bits) as [B E]. set (one := Z.shiftl 1 (bits_of s)) in *.
-    pose proof W as (RP & RA & DP & DA & _). intros H. exists s, above, P, A. split; [reflexivity|]. destruct (of_kind s).
-    + destruct (read_line _ _ j) as [l|] eqn:L; [|discriminate].
-      destruct (check_line _ _ _ _ _ _ _ _ _ _ _) eqn:C; [|discriminate]. injection H as <- <-. do 2 (split; [auto|]).
+  intros S Pr. unfold check. rewrite S, Pr. unfold check_by_ratio.
+  pose proof (stated_bits _ _ S) as Bits. destruct (enough_bits _ Bits) as [B E]. cbv zeta.
+  set (one := Z.shiftl 1 (bits_of s)) in *. split.
+  - destruct (definition _ _ _) as [[[y above] d]|] eqn:D; [|discriminate]. apply definition_iff in D as (-> & -> & P & A & W).
+    pose proof W as (RP & RA & DP & DA & _). intros H. enough (K : of_kind s = kind /\ _) by
+      (destruct K as [K X]; split; [exact K|]; exists above, P, A; split; [exact W | exact X]).
+    destruct (of_kind s).
+    + destruct (read_line _ _ _ j) as [l|] eqn:L; [|discriminate].
+      destruct (check_line _ _ _ _ _ _ _ _ _ _ _) eqn:C; [|discriminate]. injection H as <- <-. split; [reflexivity|].
       destruct (some_hair (bits_of s) P ltac:(lia)) as [small H]. exists l, small. split; [reflexivity|]. split; [exact H|].
       split; [|reflexivity]. apply (hair_iff (bits_of s) _ _ _ _ ltac:(lia) RP DP) in H as [RS DS].
       destruct (shrunk _ _ _) as [small_y small_d]. eapply check_line_iff; eassumption.
     + destruct (read_graph _ _ j) as [c|] eqn:L; [|discriminate]. destruct (check_graph _ _ _ _ _) eqn:C; [|discriminate].
-      injection H as <- <-. do 2 (split; [auto|]). exists c. split; [reflexivity|].
+      injection H as <- <-. split; [reflexivity|]. exists c. split; [reflexivity|].
       eapply (check_graph_iff one _ above _ P A) in C; try assumption. tauto.
-  - intros (s & above & P & A & S & <- & W & H). rewrite S.
-    rewrite (proj2 (definition_iff (of_budget s) _ above _) (conj eq_refl (conj eq_refl (ex_intro _ P (ex_intro _ A W))))).
-    pose proof (stated_bits _ _ S) as Bits. destruct (enough_bits _ Bits) as [B E]. cbv zeta in H.
-    set (one := Z.shiftl 1 (bits_of s)) in *.
+  - intros (<- & above & P & A & W & H).
+    rewrite (proj2 (definition_iff b _ above _) (conj eq_refl (conj eq_refl (ex_intro _ P (ex_intro _ A W))))).
     pose proof W as (RP & RA & DP & DA & _). destruct (of_kind s).
     + destruct H as (l & small & L & H & R & ->). rewrite L.
       apply (hair_iff (bits_of s) _ _ _ _ ltac:(lia) RP DP) in H as [RS DS].

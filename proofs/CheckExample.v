@@ -45,3 +45,32 @@ Example refused :
   check (example_with "2" first second "2^-60" true (Integer 3)) = None /\
   check (example_with "2" first second "2^-60" true (Text "7")) = None.
 Proof. vm_compute; repeat split. Qed.
+
+(** Under one Rényi order: one part of 2^128 more or less, a lower price, a claimed margin and clipped levels are refused. *)
+Definition by_order (price : string) (second : string * string) (margin : list (string * json)) (cap : json) : json :=
+  let row (numbers : string * string) error :=
+    Object [("numbers", Items [Text (fst numbers); Text (snd numbers)]); ("error", Text error)] in
+  let swapped (numbers : string * string) := (snd numbers, fst numbers) in
+  let first := ("291342788136612907672962270677220999621", "48939578784325555790412336754547211835") in
+  let sure := ("340282366920938463463374607431768211456", "0") in
+  Object [("certificate", Text "duotone"); ("version", Integer 1);
+          ("privacy", Object [("order", Integer 2); ("price", Text price); ("delta", Text "1/10")]);
+          ("outcomes", Items [Text "yes"; Text "no"]); ("bits", Integer 128);
+          ("claims", Object ([("private", Truth true); ("optimal", Truth true); ("loss", Text "2^-60")] ++ margin));
+          ("boundary", Text "balanced"); ("cap", cap); ("lowest", Integer (-3));
+          ("rows", Items [row (swapped sure) "0.0"; row (swapped second) "0.0005878527134401761";
+                          row (swapped first) "0.1438204959814924"; row first "0.1438204959814924";
+                          row second "0.0005878527134401761"; row sure "0.0"])].
+
+Definition beyond := ("340082331008208144148070709838353255237", "200035912730319315303897593414956219").
+
+Example accepted_by_order : check (by_order "4" beyond [] Null) = Some (Line, 6%Z).
+Proof. vm_compute; reflexivity. Qed.
+
+Example refused_by_order :
+  check (by_order "4" ("340082331008208144148070709838353255238", "200035912730319315303897593414956218") [] Null) = None /\
+  check (by_order "4" ("340082331008208144148070709838353255236", "200035912730319315303897593414956220") [] Null) = None /\
+  check (by_order "399/100" beyond [] Null) = None /\ check (by_order "401/100" beyond [] Null) = None /\
+  check (by_order "4" beyond [("margin", Truth true)] Null) = None /\
+  check (by_order "4" beyond [] (Integer 7)) = None /\ check (by_order "1/2" beyond [] Null) = None.
+Proof. vm_compute; repeat split. Qed.

@@ -1,4 +1,4 @@
-(** What [check_graph] accepts is private, and no private mechanism with the same boundary values is right more often at any
+(** What [check_nodes] accepts is private, and no private mechanism with the same boundary values is right more often at any
     dataset, by 2^-60 or more: every entry hangs by tight steps on a fixed value, and the same steps bound everybody else. *)
 
 From Coq Require Import ZArith QArith Reals Qreals Lra Lia Psatz String List Bool FMapFacts.
@@ -61,10 +61,10 @@ Proof. tauto. Qed.
 Definition table_of one c : mechanism (graph_of c) := fun n =>
   match known c n with Some v => part one (says one v true) | None => 0 end.
 
-(** What was asked of the boundary; a balanced value is at most that of Corollary 2, by [balanced_asked] below. *)
+(** What was asked of the boundary; a balanced value is at most what is private beside its opposite ([balanced_asked]). *)
 Definition is_fixed c (n : graph_of c) := blue_boundary n \/ (both c = true /\ red_boundary n).
-Definition asked_of (P : privacy) c (N : mechanism (graph_of c)) := forall n b, is_fixed c n -> value_of c n = Some b ->
-  match b with Value m => truth N n = Q2R m | _ => truth N n <= (ratio P + delta P) / (1 + ratio P) end.
+Definition asked_of (P : closeness) c (N : mechanism (graph_of c)) := forall n b, is_fixed c n -> value_of c n = Some b ->
+  match b with Value m => truth N n = Q2R m | _ => truth N n <= step P (1 - truth N n) end.
 
 (** Towards the answer of a colour, a private mechanism moves by private steps. *)
 Definition toward {G} (N : mechanism G) (c : bool) a := if c then N a else 1 - N a.
@@ -77,15 +77,15 @@ Qed.
 Lemma toward_probability P {G} (N : mechanism G) c a : private P N -> probability (toward N c a).
 Proof. intros [H _]; destruct (H a), c; simpl; split; lra. Qed.
 
-(** Where both boundaries say the truth equally often, they do so at most as often as Corollary 2 says. *)
-Lemma balanced_asked (P : privacy) {G} (N : mechanism G) (a b : G) :
-  private P N -> near a b -> blue a <> blue b -> truth N a = truth N b -> truth N a <= (ratio P + delta P) / (1 + ratio P).
+(** Where both boundaries say the truth equally often, they do so at most as often as is private beside the opposite. *)
+Lemma balanced_asked P {G} (N : mechanism G) (a b : G) :
+  private P N -> near a b -> blue a <> blue b -> truth N a = truth N b -> truth N a <= step P (1 - truth N a).
 Proof.
-  intros H E C T. of_privacy P. pose proof (toward_step P N (blue a) b a H (near_symmetric E)) as S.
+  intros H E C T. pose proof (toward_step P N (blue a) b a H (near_symmetric E)) as S.
   replace (toward N (blue a) a) with (truth N a) in S by reflexivity.
   replace (toward N (blue a) b) with (1 - truth N b) in S
     by (unfold toward, truth; destruct (blue a), (blue b); congruence || lra).
-  rewrite le_step in S. rewrite <- T in S. apply Rmult_le_reg_r with (1 + ratio P); [lra|]. field_simplify; lra.
+  rewrite <- T in S. exact S.
 Qed.
 
 Lemma fixed_is c n v : Names.find n (fix_all c (by_name (nodes c))) = Some v ->
@@ -114,16 +114,19 @@ Proof.
 Qed.
 
 Section Sound.
-Variables (one : Z) (y above d : Q) (P : privacy) (c : certificate).
+Variables (one : Z) (may : Z -> Z -> bool) (rise balanced down : Z -> Z) (size : Z) (P : closeness) (c : certificate).
 Hypothesis one_positive : (0 < one)%Z.
-Hypothesis ratio_between : 0 <= Q2R y <= ratio P /\ ratio P <= Q2R above.
-Hypothesis delta_is : delta P = Q2R d.
-Hypothesis accepted : check_graph one y above d c = true.
+Hypothesis may_sound : forall p q, (0 <= p <= one)%Z -> (0 <= q <= one)%Z -> may p q = true ->
+  part one p <= step P (part one q) /\ part one q <= step P (part one p).
+Hypothesis rise_sound : forall x top, probability x -> x <= part one top -> step P x <= part one (rise top).
+Hypothesis balanced_sound : forall t x, best_balanced one may t = true ->
+  probability x -> x <= step P (1 - x) -> x <= part one (balanced t).
+Hypothesis accepted : check_nodes one may rise balanced down size c = true.
 
 Let node_of := by_name (nodes c).
 Let beside := join_all (edges c).
 Let fixed := fix_all c node_of.
-Let check := check_node one y above d c node_of beside fixed.
+Let check := check_node one may rise c node_of beside fixed.
 
 Lemma fold_fails l : fold_left check l None = None.
 Proof. induction l; simpl; auto. Qed.
@@ -138,11 +141,11 @@ Proof.
 Qed.
 
 Lemma accepted_parts :
-  forallb (edge_private one y d node_of) (edges c) = true /\
-  exists start result, fixed_tops one y above d c beside fixed (by_name (lowered c)) = Some start /\
+  forallb (edge_private one may node_of) (edges c) = true /\
+  exists start result, fixed_tops one may balanced down c beside fixed (by_name (lowered c)) = Some start /\
                        fold_left check (nodes c) (Some start) = Some result.
 Proof.
-  pose proof accepted as H. unfold check_graph in H. rewrite !andb_true_iff in H. destruct H as [[[_ H] _] F].
+  pose proof accepted as H. unfold check_nodes in H. rewrite !andb_true_iff in H. destruct H as [[[_ H] _] F].
   fold node_of in H, F. fold beside in F. fold fixed in F. fold check in F. split; [exact H|].
   destruct (fixed_tops _ _ _ _ _ _ _ _) as [start|]; [|rewrite fold_fails in F; discriminate].
   destruct (fold_left check (nodes c) (Some start)) as [result|] eqn:E; [|discriminate]. exists start, result; auto.
@@ -158,7 +161,7 @@ Qed.
 Lemma says_range n v colour : known c n = Some v -> (0 <= says one v colour <= one)%Z.
 Proof. intros K; pose proof (in_the_range n v K); unfold says; destruct eqb; lia. Qed.
 
-Theorem check_graph_private : private P (table_of one c).
+Theorem nodes_private : private P (table_of one c).
 Proof.
   apply private_steps; split.
   - intros n; unfold table_of. destruct (known c n) as [v|] eqn:K; [|split; lra].
@@ -170,8 +173,7 @@ Proof.
       destruct (Names.find p node_of) as [v|] eqn:Kp; [|discriminate].
       destruct (Names.find q node_of) as [u|] eqn:Kq; [|discriminate].
       rewrite andb_true_iff in E. destruct E as [_ E].
-      apply (allowed_sound one y d); try assumption; try apply ratio_between; eapply says_range; unfold known; fold node_of;
-        eassumption. }
+      apply may_sound; try assumption; eapply says_range; unfold known; fold node_of; eassumption. }
     destruct H as [H | H]; apply X in H; apply H.
 Qed.
 
@@ -185,28 +187,22 @@ Proof.
   intros S B m t. rewrite find_add. destruct (String.eqb_spec n m) as [<- | _]; [intros [= <-]; exact B | apply S].
 Qed.
 
-Lemma balanced_near : (ratio P + delta P) / (1 + ratio P) <= part one (balanced_top one above d).
-Proof.
-  of_privacy P. set (x := (ratio P + delta P) / (1 + ratio P)).
-  assert (X : x * (1 + ratio P) = ratio P + delta P) by (unfold x; field; lra).
-  assert (0 <= x <= 1) by (split; nra).
-  apply (balanced_bound one above d P); try assumption; [apply ratio_between|]. apply le_step; repeat split; nra.
-Qed.
-
 Lemma fixed_bounds n v top : known c n = Some v -> is_fixed c n ->
-  fixed_top one y above d c beside (by_name (lowered c)) n v = Some top -> bounds n top.
+  fixed_top one may balanced down c beside (by_name (lowered c)) n v = Some top -> bounds n top.
 Proof.
   unfold fixed_top, fixed_value. intros K F. destruct (value_of c n) as [b|] eqn:V; [|discriminate].
-  destruct (held _ _ _ _ _ _ _) as [h|]; [|discriminate].
+  destruct (held _ _ _ _ _ _) as [h|]; [|discriminate].
   destruct b as [| m |]; [| |discriminate]; destruct (_ && _) eqn:E; try discriminate; intros [= <-];
     rewrite !andb_true_iff in E.
   - split; [|intros w Kw; replace w with v by congruence; apply E].
-    intros N HN A. specialize (A n Balanced F V). simpl in A. pose proof balanced_near. lra.
+    intros N HN A. specialize (A n Balanced F V). simpl in A. apply balanced_sound; [apply E | | exact A].
+    destruct (proj1 HN n). unfold truth. destruct (blue _); split; lra.
   - split; [|intros w Kw; replace w with v by congruence; apply E].
     intros N HN A. specialize (A n (Value m) F V). simpl in A. rewrite A. apply part_up; assumption.
 Qed.
 
-Lemma fixed_tops_sound start : fixed_tops one y above d c beside fixed (by_name (lowered c)) = Some start -> sound start.
+Lemma fixed_tops_sound start :
+  fixed_tops one may balanced down c beside fixed (by_name (lowered c)) = Some start -> sound start.
 Proof.
   unfold fixed_tops.
   assert (E : forall e, In e (Names.elements fixed) -> known c (fst e) = Some (snd e) /\ is_fixed c (fst e : graph_of c)).
@@ -219,7 +215,7 @@ Proof.
     apply sound_add; [apply IH; auto | eapply fixed_bounds; eassumption].
 Qed.
 
-Lemma climb_sound fuel tops n tops' : climb one y above d c node_of beside fixed fuel tops n = Some tops' -> sound tops ->
+Lemma climb_sound fuel tops n tops' : climb one may rise c node_of beside fixed fuel tops n = Some tops' -> sound tops ->
   sound tops' /\ forall v, known c n = Some v -> says_truth v = one \/ exists top, Names.find n tops' = Some top.
 Proof.
   revert tops n tops'; induction fuel as [| fuel IH]; intros tops n tops'; simpl;
@@ -231,9 +227,9 @@ Proof.
   { intros [= <-] S; split; [exact S|]. intros w Kw. unfold known in Kw; fold node_of in Kw. left; congruence. }
   destruct (from v) as [w|]; [|discriminate]. destruct (Names.find w node_of) as [u|] eqn:Kw; [|discriminate].
   destruct (_ && _) eqn:B; [|discriminate]. rewrite !andb_true_iff in B. destruct B as [[J F] _].
-  destruct (climb _ _ _ _ _ _ _ _ fuel tops w) as [tops1|] eqn:R; [|discriminate].
+  destruct (climb _ _ _ _ _ _ _ fuel tops w) as [tops1|] eqn:R; [|discriminate].
   destruct (if eqb _ _ then _ else _) as [top|] eqn:H; [|discriminate].
-  destruct (close one (ceiling one above d top) (says_truth v)) eqn:C; [|discriminate]. intros [= <-] S.
+  destruct (close one (rise top) (says_truth v)) eqn:C; [|discriminate]. intros [= <-] S.
   destruct (IH _ _ _ R S) as [S1 _]. split; [|intros; right; rewrite find_add, String.eqb_refl; eauto].
   apply sound_add; [exact S1|].
   split; [|intros v' Kv; unfold known in Kv; fold node_of in Kv; replace v' with v by congruence; exact C].
@@ -243,7 +239,7 @@ Proof.
   assert (E : near (w : graph_of c) n) by (simpl; tauto).
   pose proof (toward_step P N (is_blue v) w n HN E) as St.
   replace (truth N n) with (toward N (is_blue v) n) by (unfold truth; rewrite Hn; reflexivity).
-  eapply Rle_trans; [exact St|]. apply ceiling_sound; auto; [apply ratio_between | eapply toward_probability, HN|].
+  eapply Rle_trans; [exact St|]. apply rise_sound; [eapply toward_probability, HN|].
   destruct (eqb (is_blue u) (is_blue v)) eqn:Same.
   - apply eqb_prop in Same. replace (toward N (is_blue v) w) with (truth N w) by (unfold truth; rewrite Hw, Same; reflexivity).
     apply (S1 w top H); assumption.
@@ -263,7 +259,7 @@ Proof.
   apply IH. unfold check, check_node in C. destruct (_ && _) in C; [|discriminate]. eapply climb_sound; eassumption.
 Qed.
 
-Theorem check_graph_optimal N : private P N -> asked_of P c N -> forall n, truth N n < truth (table_of one c) n + / 2 ^ 60.
+Theorem nodes_optimal N : private P N -> asked_of P c N -> forall n, truth N n < truth (table_of one c) n + / 2 ^ 60.
 Proof.
   intros HN A n. assert (Tiny : 0 < / 2 ^ 60) by (apply Rinv_0_lt_compat, pow_lt; lra).
   pose proof (toward_probability P N (blue n) n HN) as [_ Most].
@@ -276,10 +272,30 @@ Proof.
   apply find_by_name in K as I. destruct (passed _ _ _ F _ I) as (before & B & l' & L).
   destruct before as [tops|]; [|unfold check, check_node in B; congruence]. pose proof (loop_sound _ _ T _ L) as St.
   unfold check, check_node in B. cbn [fst snd] in B. destruct (_ && _) eqn:Hon in B; [|congruence].
-  destruct (climb _ _ _ _ _ _ _ _ _ _ _) as [tops'|] eqn:C; [|congruence].
+  destruct (climb _ _ _ _ _ _ _ _ _ _) as [tops'|] eqn:C; [|congruence].
   destruct (climb_sound _ _ _ _ C St) as [S' H]. destruct (H v K) as [-> | [top Ht]].
   - unfold part. replace (IZR one / IZR one) with 1 by (field; lra). lra.
   - destruct (S' _ _ Ht) as [Bound Near]. eapply close_sound; [assumption | apply Near, K | apply Bound; assumption].
 Qed.
 
 End Sound.
+
+(** Definition 1. *)
+Section Approximate.
+Variables (one : Z) (y above d : Q) (P : privacy) (c : certificate).
+Hypothesis one_positive : (0 < one)%Z.
+Hypothesis ratio_between : 0 <= Q2R y <= ratio P /\ ratio P <= Q2R above.
+Hypothesis delta_is : delta P = Q2R d.
+Hypothesis accepted : check_graph one y above d c = true.
+
+Theorem check_graph_private : private P (table_of one c).
+Proof. eapply nodes_private; try eassumption. intros p q. apply allowed_sound; tauto. Qed.
+
+Theorem check_graph_optimal N : private P N -> asked_of P c N -> forall n, truth N n < truth (table_of one c) n + / 2 ^ 60.
+Proof.
+  eapply nodes_optimal; try eassumption.
+  - intros x top. apply ceiling_sound; tauto.
+  - intros t x _. apply balanced_bound; tauto.
+Qed.
+
+End Approximate.

@@ -21,6 +21,8 @@ Let node_of := by_name (nodes c).
 Let beside := join_all (edges c).
 Let fixed := fix_all c node_of.
 Let paths := by_name (lowered c).
+Notation balanced := (fun _ => balanced_top one above d).
+Notation tops_of_fixed := (fixed_tops one (allowed one y d) balanced (step_down one y d) c beside fixed paths).
 
 Hypothesis edges_known : forall a b, In (a, b) (edges c) -> a <> b /\ known c a <> None /\ known c b <> None.
 Hypothesis in_range : forall n v, In (n, v) (nodes c) -> (0 <= says_truth v <= one)%Z.
@@ -95,12 +97,12 @@ Qed.
 Definition kept tops := (forall n top, Names.find n tops = Some top -> exists k, held k n top) /\
                         forall n v, known c n = Some v -> is_fixed c n -> Names.find n tops <> None.
 
-Let climb := climb one y above d c node_of beside fixed.
+Let climb := climb one (allowed one y d) (ceiling one above d) c node_of beside fixed.
 
 (** What [climb] asks of a dataset and its witness. *)
 Lemma leans_iff n v w u top : known c n = Some v -> known c w = Some u -> ~ is_fixed c n ->
   says_truth v <> one -> from v = Some w ->
-  (joined beside n w = true /\ tight one y d (says_truth v) (says one u (is_blue v)) = true /\
+  (joined beside n w = true /\ tight one (allowed one y d) (says_truth v) (says one u (is_blue v)) = true /\
    close one top (says_truth v) = true <->
    leans one P c n v w u top).
 Proof.
@@ -164,7 +166,7 @@ Proof.
     rewrite Facts.mem_find_b, T. unfold known in Kn, Kw; fold node_of in Kn, Kw. rewrite Kn. apply Z.eqb_neq in O.
     rewrite O, W, Kw.
     rewrite J, Fw, orb_true_r, Tt. cbn [andb].
-    replace (GraphCheck.climb one y above d c node_of beside fixed fuel tops w) with (Some tops)
+    replace (GraphCheck.climb one (allowed one y d) (ceiling one above d) c node_of beside fixed fuel tops w) with (Some tops)
       by (destruct fuel; cbn [GraphCheck.climb]; rewrite Mw; reflexivity).
     rewrite C, V, E, Cl. split; [reflexivity|]. rewrite find_add, String.eqb_refl; reflexivity.
   - destruct (Names.find n tops) as [t|] eqn:T.
@@ -187,7 +189,7 @@ Definition node_right (e : string * node) :=
   honest_claim one (claimed (snd e)) (says_truth (snd e)) /\
   exists v, known c (fst e) = Some v /\ (says_truth v = one \/ exists k top, held k (fst e) top).
 
-Let check := check_node one y above d c node_of beside fixed.
+Let check := check_node one (allowed one y d) (ceiling one above d) c node_of beside fixed.
 
 Lemma fold_fails l : fold_left check l None = None.
 Proof. induction l; simpl; auto. Qed.
@@ -223,7 +225,7 @@ Proof.
 Qed.
 
 (** The bounds that the loop begins with. *)
-Lemma start_kept start : fixed_tops one y above d c beside fixed paths = Some start -> kept start.
+Lemma start_kept start : tops_of_fixed = Some start -> kept start.
 Proof.
   intros S.
   pose proof (fixed_tops_iff one y above d P A c ratio_P delta_P ratio_A delta_A one_positive parts_enough edges_known in_range)
@@ -233,7 +235,7 @@ Proof.
 Qed.
 
 (** All of it together. *)
-Lemma loops_iff : fold_left check (nodes c) (fixed_tops one y above d c beside fixed paths) <> None <->
+Lemma loops_iff : fold_left check (nodes c) tops_of_fixed <> None <->
   (forall n v, known c n = Some v -> is_fixed c n -> exists top, fixed_right one P A c n (says_truth v) top) /\
   (forall e, In e (nodes c) -> node_right e).
 Proof.

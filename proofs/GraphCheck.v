@@ -30,10 +30,17 @@ Definition join (a b : string) (m : neighbourhood) : neighbourhood :=
 Definition join_all (edges : list (string * string)) : neighbourhood :=
   fold_right (fun e m => join (fst e) (snd e) (join (snd e) (fst e) m)) (Names.empty _) edges.
 
+(** The largest entry that is private beside [t], by arithmetic: phi rounded down. *)
+Definition step_down (one : Z) (y d : Q) (t : Z) : Z :=
+  let (yn, yd) := (Qnum y, Zpos (Qden y)) in let (dn, dd) := (Qnum d, Zpos (Qden d)) in
+  Z.min one (Z.min ((yn * dd * t + yd * dn * one) / (yd * dd)) (one + yd * (dd * (t - one) + dn * one) / (dd * yn))).
+
+Definition length_of (q : Q) : Z := let q := reduced q in bit_length (Qnum q) + bit_length (Zpos (Qden q)).
+
 (** What is looked up again and again is made once, by [check_graph] at the end: datasets by name, who is joined with whom, the
     fixed datasets, and the paths of lowered values. *)
 Section Check.
-Variables (one : Z) (y above d : Q) (c : certificate).
+Variables (one : Z) (may : Z -> Z -> bool) (rise balanced down : Z -> Z) (c : certificate).
 Variables (node_of : Names.t node) (beside : neighbourhood).
 
 Definition joined (a b : string) : bool :=
@@ -44,7 +51,7 @@ Definition says (v : node) (blue : bool) : Z := if eqb (is_blue v) blue then say
 
 Definition edge_private (e : string * string) : bool :=
   match Names.find (fst e) node_of, Names.find (snd e) node_of with
-  | Some a, Some b => negb (String.eqb (fst e) (snd e)) && allowed one y d (says a true) (says b true)
+  | Some a, Some b => negb (String.eqb (fst e) (snd e)) && may (says a true) (says b true)
   | _, _ => false
   end.
 
@@ -65,11 +72,6 @@ Variables (fixed : Names.t node) (is_lowered : Names.t (list string)).
 Definition value_of (n : string) : option boundary :=
   match values c with Everywhere b => Some b | Each m => Names.find n m end.
 
-(** The largest entry that is private beside [t], by arithmetic: phi rounded down. *)
-Definition step_down (t : Z) : Z :=
-  let (yn, yd) := (Qnum y, Zpos (Qden y)) in let (dn, dd) := (Qnum d, Zpos (Qden d)) in
-  Z.min one (Z.min ((yn * dd * t + yd * dn * one) / (yd * dd)) (one + yd * (dd * (t - one) + dn * one) / (dd * yn))).
-
 (** A path that lowers a value: it begins at a value that is not lowered, goes along edges, and comes to no dataset twice. *)
 Fixpoint last_name (a : string) (path : list string) : string := match path with [] => a | b :: path => last_name b path end.
 Fixpoint goes (a : string) (path : list string) : bool :=
@@ -83,7 +85,7 @@ Definition held (n : string) : option (option Z) :=
       if String.eqb (last_name b path) n && negb (Names.mem a is_lowered) && goes a (b :: path) &&
          distinct (a :: b :: path) (Names.empty unit)
       then match value_of a with
-           | Some (Value m) => Some (Some (fold_left (fun t _ => step_down t) (b :: path) (floor_of one m)))
+           | Some (Value m) => Some (Some (fold_left (fun t _ => down t) (b :: path) (floor_of one m)))
            | _ => None
            end
       else None
@@ -92,7 +94,7 @@ Definition held (n : string) : option (option Z) :=
 
 Definition fixed_top (n : string) (v : node) : option Z :=
   match value_of n, held n with
-  | Some b, Some h => fixed_value one y d above d b (says_truth v) h
+  | Some b, Some h => fixed_value one may balanced b (says_truth v) h
   | _, _ => None
   end.
 
@@ -116,14 +118,14 @@ Fixpoint climb (fuel : nat) (tops : Names.t Z) (n : string) : option (Names.t Z)
           | None => None
           | Some u =>
               let same := eqb (is_blue u) (is_blue v) in
-              if joined n w && (same || Names.mem w fixed) && tight one y d (says_truth v) (says u (is_blue v)) then
+              if joined n w && (same || Names.mem w fixed) && tight one may (says_truth v) (says u (is_blue v)) then
                 match climb fuel tops w with
                 | None => None
                 | Some tops =>
                     match (if same then Names.find w tops
                            else match value_of w with Some (Value m) => Some (one - floor_of one m) | _ => None end) with
                     | None => None
-                    | Some top => let top := ceiling one above d top in
+                    | Some top => let top := rise top in
                                   if close one top (says_truth v) then Some (Names.add n top tops) else None
                     end
                 end
@@ -153,29 +155,34 @@ Definition well_formed : bool :=
   end.
 
 (** No more work than a short while: numbers of so many bits, so often. *)
-Definition length_of (q : Q) : Z := let q := reduced q in bit_length (Qnum q) + bit_length (Zpos (Qden q)).
 Definition value_length (b : boundary) : Z := match b with Value m => length_of m | _ => 0 end.
 Definition longest : Z :=
   match values c with
   | Everywhere b => value_length b
   | Each m => fold_left (fun most e => Z.max most (value_length (snd e))) (Names.elements m) 0
   end.
-Definition affordable : bool :=
-  let size := bit_length one + longest + length_of y + length_of above + length_of d in
+Definition affordable (size : Z) : bool :=
   let work := many (edges c) + many (nodes c) + fold_left (fun n e => n + many (snd e)) (lowered c) 0 in
-  (size <=? 2 ^ 14) || (size * work <=? 2 ^ 31).
+  (size + longest <=? 2 ^ 14) || ((size + longest) * work <=? 2 ^ 31).
 
 End Check.
 
-Definition check_graph (one : Z) (y above d : Q) (c : certificate) : bool :=
+(** The check of a graph; [size] is how long numbers come to be. *)
+Definition check_nodes (one : Z) (may : Z -> Z -> bool) (rise balanced down : Z -> Z) (size : Z) (c : certificate) : bool :=
   let node_of := by_name (nodes c) in
   let beside := join_all (edges c) in
   let fixed := fix_all c node_of in
   let is_lowered := by_name (lowered c) in
-  match nodes c with [] => false | _ => true end && affordable one y above d c &&
-  forallb (edge_private one y d node_of) (edges c) && well_formed c fixed &&
-  match fold_left (check_node one y above d c node_of beside fixed) (nodes c)
-                  (fixed_tops one y above d c beside fixed is_lowered) with
+  match nodes c with [] => false | _ => true end && affordable c size &&
+  forallb (edge_private one may node_of) (edges c) && well_formed c fixed &&
+  match fold_left (check_node one may rise c node_of beside fixed) (nodes c)
+                  (fixed_tops one may balanced down c beside fixed is_lowered) with
   | Some _ => true
   | None => false
   end.
+
+Definition size_of (one : Z) (y above d : Q) : Z := bit_length one + length_of y + length_of above + length_of d.
+
+Definition check_graph (one : Z) (y above d : Q) : certificate -> bool :=
+  check_nodes one (allowed one y d) (ceiling one above d) (fun _ => balanced_top one above d) (step_down one y d)
+              (size_of one y above d).

@@ -61,11 +61,12 @@ Proof.
       * apply fixed_mem, B, I.
 Qed.
 
-Lemma edges_iff : (forall e, In e (edges c) -> edge_private one y d node_of e = true) <-> private P (table_of one c).
+Lemma edges_iff :
+  (forall e, In e (edges c) -> edge_private one (allowed one y d) node_of e = true) <-> private P (table_of one c).
 Proof.
   assert (S : forall n v, known c n = Some v -> (0 <= says one v true <= one)%Z).
   { intros n v K. pose proof (known_range _ _ K). unfold says; destruct (eqb _ _); lia. }
-  assert (E : forall a b, In (a, b) (edges c) -> (edge_private one y d node_of (a, b) = true <->
+  assert (E : forall a b, In (a, b) (edges c) -> (edge_private one (allowed one y d) node_of (a, b) = true <->
     hidden P (table_of one c a) (table_of one c b) /\ hidden P (table_of one c b) (table_of one c a))).
   { intros a b I. destruct (edges_known a b I) as (N & Ka & Kb). unfold edge_private, table_of; cbn [fst snd].
     destruct (known c a) as [v|] eqn:Va; [|congruence]. destruct (known c b) as [u|] eqn:Vb; [|congruence].
@@ -87,7 +88,8 @@ Hypotheses (ratio_A : ratio A = Q2R above) (delta_A : delta A = Q2R d).
 Hypotheses (one_positive : (0 < one)%Z) (parts_enough : (LOSS | one)%Z).
 
 (** A loop that comes through has looked at every entry. *)
-Lemma loop_range beside fixed l start (check := check_node one y above d c (by_name (nodes c)) beside fixed) :
+Lemma loop_range beside fixed l start
+    (check := check_node one (allowed one y d) (ceiling one above d) c (by_name (nodes c)) beside fixed) :
   fold_left check l start <> None -> forall e, In e l -> (0 <= says_truth (snd e) <= one)%Z.
 Proof.
   revert start; induction l as [| e l IH]; intros start H; [intros ? []|]. intros e' [<- | I]; [|eapply IH; eassumption].
@@ -97,9 +99,10 @@ Proof.
 Qed.
 
 (** What is accepted is what is right, as far as the work can be afforded. *)
-Theorem check_graph_iff : check_graph one y above d c = true <-> affordable one y above d c = true /\ graph_right one P A c.
+Theorem check_graph_iff :
+  check_graph one y above d c = true <-> affordable c (size_of one y above d) = true /\ graph_right one P A c.
 Proof.
-  unfold check_graph, graph_right. rewrite !andb_true_iff, forallb_forall.
+  unfold check_graph, check_nodes, graph_right. rewrite !andb_true_iff, forallb_forall.
   assert (N : (match nodes c with [] => false | _ => true end) = true <-> nodes c <> []) by (destruct (nodes c);
     intuition congruence).
   rewrite N; clear N.

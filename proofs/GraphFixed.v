@@ -24,6 +24,9 @@ Let node_of := by_name (nodes c).
 Let beside := join_all (edges c).
 Let fixed := fix_all c node_of.
 Let paths := by_name (lowered c).
+Notation balanced := (fun _ => balanced_top one above d).
+Notation top_of_fixed := (fixed_top one (allowed one y d) balanced (step_down one y d) c beside paths).
+Notation tops_of_fixed := (fixed_tops one (allowed one y d) balanced (step_down one y d) c beside fixed paths).
 
 (** ** Lookups *)
 
@@ -119,7 +122,7 @@ Proof.
     intros n I. rewrite find_add. destruct (String.eqb_spec a n) as [-> | _]; [contradiction | auto].
 Qed.
 
-Lemma lowered_iff n h : GraphCheck.held one y d c beside paths n = Some h <-> lowered_to one P c n h.
+Lemma lowered_iff n h : GraphCheck.held one (step_down one y d) c beside paths n = Some h <-> lowered_to one P c n h.
 Proof.
   unfold GraphCheck.held, lowered_to, path_to. fold paths. destruct (Names.find n paths) as [path|]; [|intuition congruence].
   destruct path as [| a [| b rest]].
@@ -143,10 +146,10 @@ Proof.
 Qed.
 
 Lemma fixed_top_iff n v top : (0 <= says_truth v <= one)%Z ->
-  (fixed_top one y above d c beside paths n v = Some top <-> fixed_right one P A c n (says_truth v) top).
+  (top_of_fixed n v = Some top <-> fixed_right one P A c n (says_truth v) top).
 Proof.
   intros R. unfold fixed_top, fixed_right. set (t := says_truth v) in *.
-  assert (E : forall b h, fixed_value one y d above d b t h = Some top <->
+  assert (E : forall b h, fixed_value one (allowed one y d) (fun _ => balanced_top one above d) b t h = Some top <->
     match b with
     | Balanced => down (balance P) t /\ up (balance A) top
     | Value m => probability (Q2R m) /\
@@ -171,7 +174,7 @@ Proof.
     - intuition discriminate. }
   split.
   - destruct (value_of c n) as [b|]; [|discriminate].
-    destruct (GraphCheck.held _ _ _ _ _ _ _) as [h|] eqn:H; [|discriminate]. apply lowered_iff in H. rewrite E. intros X.
+    destruct (GraphCheck.held _ _ _ _ _ _) as [h|] eqn:H; [|discriminate]. apply lowered_iff in H. rewrite E. intros X.
     exists b, h; tauto.
   - intros (b & h & -> & H & X). apply lowered_iff in H. rewrite H. apply E, X.
 Qed.
@@ -182,7 +185,7 @@ Let known_range n v : known c n = Some v -> (0 <= says_truth v <= one)%Z.
 Proof. intros K. apply find_by_name in K. eapply in_range, K. Qed.
 
 (** Every fixed dataset has its bound, or one of them is not right. *)
-Lemma fixed_tops_iff : match fixed_tops one y above d c beside fixed paths with
+Lemma fixed_tops_iff : match tops_of_fixed with
   | Some start => (forall n top, Names.find n start = Some top <->
         exists v, known c n = Some v /\ is_fixed c n /\ fixed_right one P A c n (says_truth v) top) /\
       forall n v, known c n = Some v -> is_fixed c n -> Names.find n start <> None
@@ -193,7 +196,7 @@ Proof.
   assert (E : forall n v, In (n, v) (Names.elements fixed) <-> known c n = Some v /\ is_fixed c n).
   { intros n v. rewrite <- fixed_iff. split; [apply find_element | apply element_of]. }
   assert (G : forall l, (forall n v, In (n, v) l -> known c n = Some v /\ is_fixed c n) ->
-    match fold_right (fun e tops => match tops, fixed_top one y above d c beside paths (fst e) (snd e) with
+    match fold_right (fun e tops => match tops, top_of_fixed (fst e) (snd e) with
                                     | Some m, Some top => Some (Names.add (fst e) top m)
                                     | _, _ => None end) (Some (Names.empty Z)) l with
     | Some start => (forall n top, Names.find n start = Some top <->

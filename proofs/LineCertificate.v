@@ -3,60 +3,17 @@
 
 From Coq Require Import ZArith QArith Reals Qreals Lra Lia Psatz List Bool.
 From Duotone Require Import Step Graph LineMechanism Table Margin MarginPrivate LineCheck.
+From Duotone Require Export LineSides.
 Import ListNotations.
 Open Scope R_scope.
 
-(** A side of a table, from the boundary outwards; beyond its end the last entry stays. *)
-Fixpoint entry (here : Z) (rest : list Z) (n : nat) {struct n} : Z :=
-  match n, rest with S n, t :: rest => entry t rest n | _, _ => here end.
-
-(** Where yes has so many parts of ONE at each level. *)
-Definition table one (blue red : Z * list Z) : mechanism integers := fun l =>
-  if Z.leb 0 l then part one (entry (fst blue) (snd blue) (Z.to_nat l))
-  else 1 - part one (entry (fst red) (snd red) (Z.to_nat (-1 - l))).
-
-(** The mechanism, where levels from so far on are answered alike. *)
-Definition clipped_table one (reach : Z) blue red : mechanism integers := fun l => table one blue red (clip reach l).
-
 (** To what noise is added: null in a certificate is that levels are not clipped. *)
 Definition clipped_to (cap : option Z) (l : Z) : Z := match cap with Some cap => clip cap l | None => l end.
-
-(** What was asked of the boundary, of any mechanism. *)
-Definition asked (b : boundary) (N : mechanism integers) :=
-  match b with
-  | Value m => N 0%Z = Q2R m
-  | Balanced => N 0%Z = 1 - N (-1)%Z
-  | Selection => N (-1)%Z = 0
-  end.
-
-Lemma many_length {A} (l : list A) : many l = Z.of_nat (length l).
-Proof.
-  unfold many. enough (E : forall n, fold_left (fun n _ => n + 1)%Z l n = (n + Z.of_nat (length l))%Z) by apply E.
-  induction l as [| a l IH]; intros n; cbn [fold_left length]; [lia | rewrite IH; lia].
-Qed.
 
 Lemma last_nth {A} (l : list A) d : last l d = nth (length l - 1) l d.
 Proof.
   induction l as [| a [| a' l] IH]; try reflexivity. change (last (a :: a' :: l) d) with (last (a' :: l) d). rewrite IH.
   cbn [length nth]. replace (S (S (length l)) - 1)%nat with (S (S (length l) - 1)) by lia. reflexivity.
-Qed.
-
-Lemma Q2R_1 : Q2R 1 = 1.
-Proof. unfold Q2R; cbn; lra. Qed.
-
-Lemma entry_beyond here rest n : (length rest <= n)%nat -> entry here rest n = last (here :: rest) 0%Z.
-Proof.
-  revert here n; induction rest as [| t rest IH]; intros here [| n] L; cbn [length] in L; try reflexivity; [lia|].
-  cbn [entry]. rewrite IH by lia. destruct rest; reflexivity.
-Qed.
-
-Lemma further_entry n here rest : further n here rest = entry here rest (Z.to_nat n).
-Proof.
-  revert n here; induction rest as [| t rest IH]; intros n here; cbn [further].
-  - destruct (Z.to_nat n); reflexivity.
-  - destruct (Z.ltb_spec 0 n) as [L | L].
-    + rewrite IH. replace (Z.to_nat n) with (S (Z.to_nat (n - 1))) by lia. reflexivity.
-    + replace (Z.to_nat n) with 0%nat by lia. reflexivity.
 Qed.
 
 (** ** The sign of the margin of a line's table is the answer of that table *)
@@ -134,99 +91,6 @@ Proof. apply IZR_lt; assumption. Qed.
 
 Let from t := part one t.
 
-Lemma close_sound top t x : close one top t = true -> x <= from top -> x < from t + / 2 ^ 60.
-Proof.
-  unfold close, LOSS; rewrite Z.ltb_lt; intros C L. eapply Rle_lt_trans; [exact L|].
-  pose proof (Z.mul_div_le one (2 ^ 60) ltac:(lia)) as F. apply IZR_le in F. rewrite mult_IZR in F.
-  apply IZR_lt in C. rewrite minus_IZR in C. unfold from, part.
-  assert (E : IZR (2 ^ 60) = 2 ^ 60) by (rewrite (pow_IZR 2 60); reflexivity). rewrite E in F; clear E.
-  assert (K : 0 < 2 ^ 60) by (apply pow_lt; lra).
-  apply Rmult_lt_reg_r with (IZR one * 2 ^ 60); [nra|]. field_simplify; nra.
-Qed.
-
-Lemma entry_range here rest n : in_range one (here :: rest) = true -> (0 <= entry here rest n <= one)%Z.
-Proof.
-  unfold in_range; rewrite forallb_forall; intros H.
-  assert (K : In (entry here rest n) (here :: rest)).
-  { clear H; revert here n; induction rest as [| t rest IH]; intros here [| n]; simpl; auto. right; apply IH. }
-  specialize (H _ K). rewrite andb_true_iff, !Z.leb_le in H. exact H.
-Qed.
-
-(** A side bounds whatever begins at most at [top] and moves by private steps. *)
-Lemma side_near here rest top last x : side one small_y small_d above d here rest top = Some last ->
-  probability x -> x <= from top ->
-  (forall n, (n <= length rest)%nat -> steps P n x < from (entry here rest n) + / 2 ^ 60) /\
-  steps P (length rest) x <= from last.
-Proof.
-  revert here top x; induction rest as [| t rest IH]; intros here top x H Hx T; cbn [side] in H;
-    (destruct (close one top here) eqn:C; [|discriminate]).
-  - injection H as <-. split; [|exact T]. intros [| n] Hn; cbn [length] in Hn; [|lia]. exact (close_sound top here x C T).
-  - destruct (tight _ _ _ t here); [|discriminate].
-    assert (S1 : forall n, steps P (S n) x = steps P n (step P x)) by (induction n; simpl in *; congruence).
-    destruct (IH t (ceiling one above d top) (step P x) H) as [A B]; [apply step_probability, Hx | |].
-    { apply ceiling_sound; auto. }
-    cbn [length]. rewrite S1. split; [|exact B]. intros [| n] Hn; [exact (close_sound top here x C T)|].
-    rewrite S1. apply A. lia.
-Qed.
-
-(** ... also further out than levels are told apart. *)
-Lemma checked_side_near far here rest top (f : nat -> R) :
-  checked_side one small_y small_d above d far here rest top = true ->
-  (forall n, probability (f n)) -> (forall n, f (S n) <= step P (f n)) -> f 0%nat <= from top ->
-  forall n, f n < from (entry here rest (Nat.min n (Z.to_nat (far - 1)))) + / 2 ^ 60.
-Proof.
-  unfold checked_side. intros H Hf F T n. destruct (side _ _ _ _ _ _ _ _) as [last|] eqn:E; [|discriminate].
-  rewrite further_entry in H. destruct (side_near _ _ _ _ _ E (Hf 0%nat) T) as [A B].
-  assert (G : f n <= steps P n (f 0%nat)).
-  { induction n as [| n IH]; simpl; [lra|]. eapply Rle_trans; [apply F | apply step_increases, IH]. }
-  eapply Rle_lt_trans; [exact G|]. clear G. set (x := f 0%nat) in *. pose proof (Hf 0%nat) as Hx. fold x in Hx.
-  assert (Most : steps P n x <= from (if ceiling one above d last =? last then last else one)%Z).
-  { destruct (Z.eqb_spec (ceiling one above d last) last) as [S | _].
-    - destruct (Nat.le_gt_cases n (length rest)) as [I | I].
-      + eapply Rle_trans; [apply steps_extend; eassumption | exact B].
-      + assert (K : forall m, steps P (m + length rest) x <= from last).
-        { induction m as [| m IH]; [exact B|]. cbn [Nat.add steps]. unfold from; rewrite <- S.
-          apply ceiling_sound; auto. apply steps_probability, Hx. }
-        specialize (K (n - length rest)%nat). replace (n - length rest + length rest)%nat with n in K by lia. exact K.
-    - unfold from, part. replace (IZR one / IZR one) with 1 by (field; lra). apply steps_probability, Hx. }
-  destruct (Nat.le_gt_cases n (Z.to_nat (far - 1))) as [L | L]; [rewrite Nat.min_l by exact L | rewrite Nat.min_r by lia].
-  - destruct (Nat.le_gt_cases n (length rest)) as [I | I]; [apply A, I|].
-    rewrite (entry_beyond here rest n), <- (entry_beyond here rest (Z.to_nat (far - 1))) by lia.
-    exact (close_sound _ _ _ H Most).
-  - exact (close_sound _ _ _ H Most).
-Qed.
-
-(** A mechanism on the line moves by private steps, yes outwards above the boundary and no below it. *)
-Lemma outwards (N : mechanism integers) : private P N -> forall n, N (Z.of_nat (S n)) <= step P (N (Z.of_nat n)).
-Proof. rewrite private_steps; intros [_ H] n; apply H; unfold near, integers; lia. Qed.
-
-Lemma outwards_no (N : mechanism integers) : private P N ->
-  forall n, 1 - N (-1 - Z.of_nat (S n))%Z <= step P (1 - N (-1 - Z.of_nat n)%Z).
-Proof. intros H n. apply (private_dual P) in H. rewrite private_steps in H; apply H; unfold near, integers; lia. Qed.
-
-Lemma across (N : mechanism integers) : private P N -> N 0%Z <= step P (N (-1)%Z) /\ 1 - N (-1)%Z <= step P (1 - N 0%Z).
-Proof.
-  intros H; split; [rewrite private_steps in H; apply H; simpl; lia|].
-  apply (private_dual P) in H. rewrite private_steps in H; apply H; simpl; lia.
-Qed.
-
-Lemma part_up q : Q2R q <= from (ceiling_of one q).
-Proof.
-  unfold ceiling_of, from, part.
-  pose proof (up_least (Qnum q * one) (Zpos (Qden q)) ltac:(lia)) as U. apply IZR_le in U.
-  rewrite !mult_IZR, <- Q2R_parts in U. assert (0 < IZR (Zpos (Qden q))) by (apply IZR_lt; lia).
-  apply Rmult_le_reg_r with (IZR one); [exact One|]. field_simplify; [|lra].
-  apply Rmult_le_reg_l with (IZR (Zpos (Qden q))); nra.
-Qed.
-
-Lemma part_down q : from (floor_of one q) <= Q2R q.
-Proof.
-  unfold floor_of, from, part. pose proof (Z.mul_div_le (Qnum q * one) (Zpos (Qden q)) ltac:(lia)) as U. apply IZR_le in U.
-  rewrite !mult_IZR, <- Q2R_parts in U. assert (0 < IZR (Zpos (Qden q))) by (apply IZR_lt; lia).
-  apply Rmult_le_reg_r with (IZR one); [exact One|]. field_simplify; [|lra].
-  apply Rmult_le_reg_l with (IZR (Zpos (Qden q))); nra.
-Qed.
-
 (** Corollary 2's boundary value bounds every balanced one, and grows with the ratio. *)
 Lemma balanced_bound x : probability x -> x <= step P (1 - x) -> x <= from (balanced_top one above d).
 Proof.
@@ -243,48 +107,6 @@ Proof.
   apply Rmult_le_reg_r with (IZR one); [exact One|]. replace (u / IZR one * IZR one) with u by (field; lra).
   assert (U' : dd * da * ((Q2R above + Q2R d) * IZR one) <= dd * da * ((1 + Q2R above) * u)) by lra.
   apply Rmult_le_reg_l in U'; [|nra]. apply Rmult_le_reg_l with (1 + Q2R above); nra.
-Qed.
-
-(** A claimed error is that of the table. *)
-Lemma honest_sound claimed t : honest one claimed t = true -> (t <= one)%Z ->
-  Rabs (Q2R claimed - (1 - from t)) <= (1 - from t) / 2 ^ 50 + / 2 ^ 1070.
-Proof.
-  unfold honest, SMALLEST, RELATIVE; rewrite Z.leb_le; intros H T. apply IZR_le in H.
-  rewrite !mult_IZR, plus_IZR, mult_IZR, abs_IZR, minus_IZR, !mult_IZR, minus_IZR, <- Q2R_parts in H.
-  assert (E : IZR (2 ^ 1070) = 2 ^ 1070) by (rewrite (pow_IZR 2 1070); reflexivity).
-  assert (F : IZR (2 ^ 1020) = 2 ^ 1020) by (rewrite (pow_IZR 2 1020); reflexivity). rewrite E, F in H; clear E F.
-  assert (K : 0 < 2 ^ 1020) by (apply pow_lt; lra). assert (L : 2 ^ 1070 = 2 ^ 1020 * 2 ^ 50) by
-    (rewrite <- pow_add; reflexivity).
-  assert (M : 0 < 2 ^ 50) by (apply pow_lt; lra). assert (D : 0 < IZR (Zpos (Qden claimed))) by (apply IZR_lt; lia).
-  rewrite L in *; clear L. revert H K M. generalize (2 ^ 1020) (2 ^ 50); intros big half H K M.
-  set (den := IZR (Zpos (Qden claimed))) in *.
-  unfold from, part. set (w := Q2R claimed - (1 - IZR t / IZR one)).
-  replace (Q2R claimed * den * IZR one - (IZR one - IZR t) * den) with (den * IZR one * w) in H by (unfold w; field; lra).
-  rewrite Rabs_mult, (Rabs_right (den * IZR one)) in H by nra.
-  apply Rmult_le_reg_l with (den * IZR one * (big * half));
-    [assert (0 < den * IZR one) by nra; assert (0 < big * half) by nra; nra|].
-  eapply Rle_trans; [|eapply Rle_trans; [exact H|]]; [right; ring|]. right; field. repeat split; lra.
-Qed.
-
-(** [tops] bounds both sides of the boundary of every private mechanism with what was asked. *)
-Lemma tops_sound b b0 r0 blue_top red_top (N : mechanism integers) :
-  tops one small_y small_d above d b b0 r0 = Some (blue_top, red_top) ->
-  private P N -> asked b N -> N 0%Z <= from blue_top /\ 1 - N (-1)%Z <= from red_top.
-Proof.
-  intros H HN A. destruct (across N HN) as [A0 A1]. pose proof HN as [Np _].
-  destruct (Np 0%Z) as [? ?], (Np (-1)%Z) as [? ?].   unfold tops, fixed_value in H. destruct b as [| m |]; simpl in A.
-  - destruct (Z.eqb_spec r0 b0); [|discriminate]. destruct (_ && _) eqn:E in H; [|discriminate]. injection H as <- <-.
-    assert (B : N 0%Z <= from (balanced_top one above d)).
-    { apply balanced_bound; [split; lra|]. replace (1 - N 0%Z) with (N (-1)%Z) by lra. exact A0. }
-    split; [exact B | lra].
-  - destruct (tight one small_y small_d r0 (one - b0)); [|discriminate]. destruct (_ && _) eqn:E in H; [|discriminate].
-    injection H as <- <-. rewrite !andb_true_iff, Z.eqb_eq in E. destruct E as [_ ->].
-    split; [rewrite A; apply part_up|]. eapply Rle_trans; [exact A1|].
-    apply ceiling_sound; auto; [split; lra|]. rewrite <- part_no by assumption. rewrite A.
-    pose proof (part_down m); unfold from in *; lra.
-  - destruct (_ && _) eqn:E in H; [|discriminate]. injection H as <- <-. split.
-    + eapply Rle_trans; [exact A0|]. apply ceiling_sound; auto. rewrite A; unfold part, Rdiv; rewrite Rmult_0_l; lra.
-    + unfold from, part. replace (IZR one / IZR one) with 1 by (field; lra). lra.
 Qed.
 
 Variables (cap : option Z) (b : boundary) (b0 r0 : Z) (blues reds : list Z) (blue_error red_error : list Q).
@@ -402,24 +224,10 @@ Qed.
 
 Theorem check_line_optimal (N : mechanism integers) : private P N -> asked b N -> forall l, truth N l < truth M l + / 2 ^ 60.
 Proof.
-  intros HN A l. destruct noise_accepted as (L & _).
-  assert (T : exists tb tr, tops one small_y small_d above d b b0 r0 = Some (tb, tr) /\
-    checked_side one small_y small_d above d far b0 blues tb = true /\
-    checked_side one small_y small_d above d far r0 reds tr = true).
-  { unfold check_line in accepted. cbn [fst snd] in accepted. fold far in accepted.
-    destruct (tops _ _ _ _ _ _ _ _) as [[tb tr]|]; rewrite !andb_true_iff in accepted; [|destruct accepted; discriminate].
-    exists tb, tr. tauto. }
-  destruct T as (tb & tr & T & Sb & Sr). destruct (tops_sound _ _ _ _ _ N T HN A) as [Tb Tr]. pose proof HN as [Np _].
-  unfold truth, M, clipped_table, table; cbn [fst snd blue integers].
-  change (blue l) with (0 <=? l)%Z. rewrite clip_sign by exact L. destruct (Z.leb_spec 0 l).
-  - replace (Z.to_nat (clip far l)) with (Nat.min (Z.to_nat l) (Z.to_nat (far - 1))) by (unfold clip; lia).
-    replace (N l) with (N (Z.of_nat (Z.to_nat l))) by (rewrite Z2Nat.id; auto).
-    apply (checked_side_near far b0 blues tb (fun n => N (Z.of_nat n))); auto. apply outwards, HN.
-  - replace (Z.to_nat (-1 - clip far l)) with (Nat.min (Z.to_nat (-1 - l)) (Z.to_nat (far - 1))) by (unfold clip; lia).
-    set (t := entry r0 reds _). replace (1 - (1 - part one t)) with (part one t) by ring. unfold t.
-    replace (N l) with (N (-1 - Z.of_nat (Z.to_nat (-1 - l)))%Z) by (rewrite Z2Nat.id by lia; f_equal; lia).
-    apply (checked_side_near far r0 reds tr (fun n => 1 - N (-1 - Z.of_nat n)%Z)); auto; [|apply outwards_no, HN].
-    intros n; destruct (Np (-1 - Z.of_nat n)%Z); split; lra.
+  destruct noise_accepted as (L & _). unfold check_line in accepted. apply andb_prop in accepted as [_ S].
+  apply (sides_optimal one _ _ _ P) with (5 := S); try assumption.
+  - intros x top. apply ceiling_sound; assumption.
+  - intros t x _. apply balanced_bound.
 Qed.
 
 End Sound.

@@ -24,9 +24,15 @@ Definition shrunk (bits : Z) (y d : Q) : Q * Q :=
   then (y, (d - (1 # Z.to_pos (2 ^ (3 * bits / 4))))%Q)
   else ((y - (y - 1) * (1 # 2 ^ 96))%Q, 0%Q).
 
+(** The largest balanced value, rounded up: (above + most) / (1 + above). *)
+Definition balanced_top (one : Z) (above most : Q) : Z :=
+  up ((Qnum above * Zpos (Qden most) + Qnum most * Zpos (Qden above)) * one)
+     (Zpos (Qden most) * (Zpos (Qden above) + Qnum above)).
+
 Section Check.
-(** ONE; the ratio and delta that the table keeps to; bounds from above on those that it is to be optimal for. *)
-Variables (one : Z) (y d above most : Q).
+(** ONE; what may stand beside each other; how high an entry next to one that is at most so high; and a balanced value, by the
+    largest one that may stand there. The last two are of all that is private, in real numbers. *)
+Variables (one : Z) (may : Z -> Z -> bool) (rise balanced : Z -> Z).
 
 (** Rounding costs less than 2^-60. *)
 Definition close (top t : Z) : bool := top - t <? one / LOSS.
@@ -36,13 +42,8 @@ Definition honest (claimed : Q) (t : Z) : bool :=
   Z.abs (Qnum claimed * one - (one - t) * Zpos (Qden claimed)) * SMALLEST <=?
   Zpos (Qden claimed) * ((one - t) * RELATIVE + one).
 
-(** The largest balanced value, rounded up: (above + most) / (1 + above). *)
-Definition balanced_top : Z :=
-  up ((Qnum above * Zpos (Qden most) + Qnum most * Zpos (Qden above)) * one)
-     (Zpos (Qden most) * (Zpos (Qden above) + Qnum above)).
-
 Definition best_balanced (t : Z) : bool :=
-  allowed one y d t (one - t) && ((t =? one) || negb (allowed one y d (t + 1) (one - t - 1))).
+  may t (one - t) && ((t =? one) || negb (may (t + 1) (one - t - 1))).
 
 Definition floor_of (m : Q) : Z := Qnum m * one / Zpos (Qden m).
 Definition ceiling_of (m : Q) : Z := up (Qnum m * one) (Zpos (Qden m)).
@@ -50,7 +51,7 @@ Definition ceiling_of (m : Q) : Z := up (Qnum m * one) (Zpos (Qden m)).
 (** A boundary entry is the value asked for, rounded down or [held] lower; gives a bound on the real one. *)
 Definition fixed_value (b : boundary) (t : Z) (held : option Z) : option Z :=
   match b with
-  | Balanced => if best_balanced t && close balanced_top t then Some balanced_top else None
+  | Balanced => if best_balanced t && close (balanced t) t then Some (balanced t) else None
   | Value m => if (0 <=? Qnum m) && (Qnum m <=? Zpos (Qden m)) && close (ceiling_of m) t &&
                   match held with None => t =? floor_of m | Some h => (t =? h) && (h <=? floor_of m) end
                then Some (ceiling_of m) else None
@@ -63,7 +64,7 @@ Fixpoint side (here : Z) (rest : list Z) (top : Z) : option Z :=
   if close top here then
     match rest with
     | [] => Some top
-    | beyond :: rest => if tight one y d beyond here then side beyond rest (ceiling one above most top) else None
+    | beyond :: rest => if tight one may beyond here then side beyond rest (rise top) else None
     end
   else None.
 
@@ -74,7 +75,7 @@ Fixpoint further (n : Z) (here : Z) (rest : list Z) : Z :=
 (** Further levels are answered as the last of so many is; it is near all that [top] may still come to. *)
 Definition checked_side (reach : Z) (here : Z) (rest : list Z) (top : Z) : bool :=
   match side here rest top with
-  | Some last => close (if ceiling one above most last =? last then last else one) (further (reach - 1) here rest)
+  | Some last => close (if rise last =? last then last else one) (further (reach - 1) here rest)
   | None => false
   end.
 
@@ -90,10 +91,22 @@ Definition in_range (entries : list Z) : bool := forallb (fun t => (0 <=? t) && 
 (** Bounds on the two boundary values of every private mechanism with what was asked; None where the entries are not these. *)
 Definition tops (b : boundary) (blue red : Z) : option (Z * Z) :=
   match b with
-  | Selection => if (red =? one) && tight one y d blue 0 then Some (ceiling one above most 0, one) else None
+  | Selection => if (red =? one) && tight one may blue 0 then Some (rise 0, one) else None
   | Balanced => if red =? blue then option_map (fun top => (top, top)) (fixed_value b blue None) else None
-  | Value _ => if tight one y d red (one - blue)
-               then option_map (fun top => (top, ceiling one above most (one - blue))) (fixed_value b blue None) else None
+  | Value _ => if tight one may red (one - blue)
+               then option_map (fun top => (top, rise (one - blue))) (fixed_value b blue None) else None
+  end.
+
+(** Both sides, from the boundary on; levels from [reach] on are answered alike. *)
+Definition check_sides (reach : Z) (b : boundary) (blue red : list Z) (blue_error red_error : list Q) : bool :=
+  match blue, red with
+  | b0 :: blues, r0 :: reds =>
+      in_range blue && in_range red && all_honest blue_error blue && all_honest red_error red &&
+      match tops b b0 r0 with
+      | Some (blue_top, red_top) => checked_side reach b0 blues blue_top && checked_side reach r0 reds red_top
+      | None => false
+      end
+  | _, _ => false
   end.
 
 End Check.
@@ -123,15 +136,6 @@ Definition reach (cap : option Z) (blue red : list Z) : Z :=
 
 Definition check_line (one : Z) (y above d : Q) (small : Q * Q) (cap : option Z) (b : boundary) (blue red : list Z)
     (blue_error red_error : list Q) : bool :=
-  match blue, red with
-  | b0 :: blues, r0 :: reds =>
-      in_range one blue && in_range one red && check_margin one y d cap blue red &&
-      all_honest one blue_error blue && all_honest one red_error red &&
-      match tops one (fst small) (snd small) above d b b0 r0 with
-      | Some (blue_top, red_top) =>
-          checked_side one (fst small) (snd small) above d (reach cap blue red) b0 blues blue_top &&
-          checked_side one (fst small) (snd small) above d (reach cap blue red) r0 reds red_top
-      | None => false
-      end
-  | _, _ => false
-  end.
+  check_margin one y d cap blue red &&
+  check_sides one (allowed one (fst small) (snd small)) (ceiling one above d) (fun _ => balanced_top one above d)
+              (reach cap blue red) b blue red blue_error red_error.

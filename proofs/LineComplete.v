@@ -22,6 +22,7 @@ Hypotheses (one_positive : (0 < one)%Z) (parts_enough : (LOSS | one)%Z).
 Notation down := (rounded_down one).
 Notation up := (rounded_up one).
 Notation part := (part one).
+Notation may := (allowed one small_y small_d).
 
 (** ** What is accepted *)
 
@@ -182,7 +183,7 @@ Qed.
 
 (** The bound that a side comes to. *)
 Lemma side_iff here rest top last : Forall (fun t => 0 <= t <= one)%Z (here :: rest) -> (0 <= top <= one)%Z ->
-  (side one small_y small_d above d here rest top = Some last <->
+  (side one may rise here rest top = Some last <->
    (forall n, (n < length rest)%nat -> down (step P (part (entry here rest n))) (entry here rest (S n))) /\
    (forall n, (n <= length rest)%nat -> part (risen top n) < part (entry here rest n) + / 2 ^ 60) /\
    last = risen top (length rest)).
@@ -199,7 +200,7 @@ Proof.
     pose proof (close_iff one one_positive parts_enough top here) as C.
     pose proof (tight_down one one_positive small_y small_d P ratio_P delta_P t here H1 H0) as D.
     specialize (IH t (rise top) R' (rise_range top K)). split.
-    + destruct (close one top here); [|discriminate]. destruct (tight one small_y small_d t here); [|discriminate].
+    + destruct (close one top here); [|discriminate]. destruct (tight one may t here); [|discriminate].
       rewrite IH. intros (F & G & L). split; [|split].
       * intros [| n] Hn; [apply D; reflexivity | apply F; lia].
       * intros [| n] Hn; [apply C; reflexivity | rewrite <- E; apply G; lia].
@@ -243,12 +244,12 @@ Proof.
 Qed.
 
 Lemma checked_side_iff far here rest top : Forall (fun t => 0 <= t <= one)%Z (here :: rest) -> (0 <= top <= one)%Z ->
-  (checked_side one small_y small_d above d far here rest top = true <->
+  (checked_side one may rise far here rest top = true <->
    (forall n, (n < length rest)%nat -> down (step P (part (entry here rest n))) (entry here rest (S n))) /\
    forall n, part (risen top n) < part (entry here rest (Nat.min n (Z.to_nat (far - 1)))) + / 2 ^ 60).
 Proof.
   intros R K. unfold checked_side. rewrite further_entry. set (c := Z.to_nat (far - 1)). set (len := length rest). split.
-  - destruct (side _ _ _ _ _ _ _ _) as [last|] eqn:E; [|discriminate]. apply side_iff in E as (D & F & ->); try assumption.
+  - destruct (side _ _ _ _ _ _) as [last|] eqn:E; [|discriminate]. apply side_iff in E as (D & F & ->); try assumption.
     fold len in D, F |- *. rewrite close_iff by assumption. intros C. split; [exact D|]. intros n.
     assert (Most : (risen top n <= (if rise (risen top len) =? risen top len then risen top len else one))%Z).
     { destruct (Z.eqb_spec (rise (risen top len)) (risen top len)) as [S | _]; [|apply risen_range, K].
@@ -260,7 +261,7 @@ Proof.
     + rewrite Nat.min_l by exact L. destruct (Nat.le_gt_cases n len) as [I | I]; [apply F, I|].
       rewrite (entry_end here rest n), <- (entry_end here rest c) by (fold len; lia). eapply Rle_lt_trans; eassumption.
     + rewrite Nat.min_r by lia. eapply Rle_lt_trans; eassumption.
-  - intros (D & F). assert (S : side one small_y small_d above d here rest top = Some (risen top len)).
+  - intros (D & F). assert (S : side one may rise here rest top = Some (risen top len)).
     { apply side_iff; try assumption. split; [exact D|]. split; [|reflexivity]. intros n Hn.
       eapply Rlt_le_trans; [apply F|]. apply Rplus_le_compat_r, part_le; [exact one_positive|].
       apply entries_rise; [exact R | exact D | lia]. }
@@ -276,7 +277,7 @@ Proof.
 Qed.
 
 Lemma side_right_iff far x here rest top : Forall (fun t => 0 <= t <= one)%Z (here :: rest) -> probability x -> up x top ->
-  (checked_side one small_y small_d above d far here rest top = true <-> side_right far x here rest).
+  (checked_side one may rise far here rest top = true <-> side_right far x here rest).
 Proof.
   intros R X U. rewrite checked_side_iff; [|exact R | eapply up_range; eassumption]. unfold side_right.
   split; intros [D F]; (split; [exact D|]).
@@ -288,15 +289,15 @@ Let even : (2 | one)%Z.
 Proof. destruct parts_enough as [k ->]. exists (k * 2 ^ 59)%Z. unfold LOSS. lia. Qed.
 
 Lemma beside_boundary far here rest top :
-  checked_side one small_y small_d above d far here rest top = true -> close one top here = true.
+  checked_side one may rise far here rest top = true -> close one top here = true.
 Proof. unfold checked_side. destruct rest; simpl; destruct (close one top here); auto. Qed.
 
 (** The boundary entries, and both sides of the table. *)
 Lemma boundary_iff far b b0 blues r0 reds :
   Forall (fun t => 0 <= t <= one)%Z (b0 :: blues) -> Forall (fun t => 0 <= t <= one)%Z (r0 :: reds) ->
-  (match tops one small_y small_d above d b b0 r0 with
-   | Some (blue_top, red_top) => checked_side one small_y small_d above d far b0 blues blue_top &&
-                                 checked_side one small_y small_d above d far r0 reds red_top
+  (match tops one may rise (fun _ => balanced_top one above d) b b0 r0 with
+   | Some (blue_top, red_top) => checked_side one may rise far b0 blues blue_top &&
+                                 checked_side one may rise far r0 reds red_top
    | None => false
    end = true <-> boundary_right far b (b0, blues) (r0, reds)).
 Proof.
@@ -307,7 +308,7 @@ Proof.
     destruct (Z.eqb_spec r0 b0) as [-> | N]; [|intuition discriminate].
     rewrite <- !(side_right_iff _ _ _ _ _ Rb Q T), <- !(side_right_iff _ _ _ _ _ Rr Q T).
     split.
-    + intros H. destruct (best_balanced _ _ _ _); [|discriminate]. destruct (close _ _ _); [|discriminate].
+    + intros H. destruct (best_balanced _ _ _); [|discriminate]. destruct (close _ _ _); [|discriminate].
       cbn in H. rewrite andb_true_iff in H. tauto.
     + intros (B & _ & Sb & Sr). rewrite B, (beside_boundary _ _ _ _ Sb); cbn. rewrite Sb, Sr. reflexivity.
   - rewrite <- (value_iff m), <- (down_iff one one_positive (Q2R m) (floor_of one m) b0 (floor_is one one_positive m)).
@@ -317,10 +318,10 @@ Proof.
     pose proof (step_probability A _ (part_probability one one_positive _ N)) as Qr.
     rewrite <- (side_right_iff _ _ _ _ _ Rr Qr Tr).
     assert (Tb : ((0 <=? Qnum m) && (Qnum m <=? Zpos (Qden m)))%Z = true ->
-      (checked_side one small_y small_d above d far b0 blues (ceiling_of one m) = true <-> side_right far (Q2R m) b0 blues)).
+      (checked_side one may rise far b0 blues (ceiling_of one m) = true <-> side_right far (Q2R m) b0 blues)).
     { intros V. apply side_right_iff; [exact Rb | apply value_iff, V | apply ceiling_of_is; assumption]. }
     destruct (_ && _)%Z eqn:V in Tb |- *; [specialize (Tb eq_refl); rewrite <- Tb; clear Tb | clear Tb];
-      destruct (tight one small_y small_d r0 (one - b0)) eqn:T; try (intuition discriminate). split.
+      destruct (tight one may r0 (one - b0)) eqn:T; try (intuition discriminate). split.
     + intros H. destruct (_ && _) eqn:E in H; [|discriminate]. cbn in H. rewrite !andb_true_iff, Z.eqb_eq in *. tauto.
     + intros (_ & F & _ & Sb & Sr). rewrite (beside_boundary _ _ _ _ Sb), (proj2 (Z.eqb_eq _ _) F); cbn. rewrite Sb, Sr.
       reflexivity.
@@ -331,7 +332,7 @@ Proof.
     rewrite <- (part_0 one), <- (tight_down one one_positive small_y small_d P ratio_P delta_P b0 0 B0 ltac:(lia)).
     rewrite <- (Z.eqb_eq r0 one).
     destruct (r0 =? one)%Z eqn:O; [apply Z.eqb_eq in O; subst r0 | intuition discriminate].
-    destruct (tight one small_y small_d b0 0) eqn:H; [|intuition discriminate]. cbn. rewrite andb_true_iff. tauto.
+    destruct (tight one may b0 0) eqn:H; [|intuition discriminate]. cbn. rewrite andb_true_iff. tauto.
 Qed.
 
 (** What is accepted is what is right. *)
@@ -339,9 +340,9 @@ Theorem check_line_iff cap b blue red blue_error red_error :
   check_line one y above d (small_y, small_d) cap b blue red blue_error red_error = true <->
   line_right cap b blue red blue_error red_error.
 Proof.
-  unfold line_right, check_line. cbn [fst snd]. split.
-  - destruct blue as [| b0 blues]; [discriminate|]. destruct red as [| r0 reds]; [discriminate|].
-    rewrite !andb_true_iff, !range_iff, !all_honest_iff. intros (((((Rb & Rr) & M) & Eb) & Er) & H).
+  unfold line_right, check_line, check_sides. cbn [fst snd]. rewrite andb_true_iff. split.
+  - destruct blue as [| b0 blues]; [intros []; discriminate|]. destruct red as [| r0 reds]; [intros []; discriminate|].
+    rewrite !andb_true_iff, !range_iff, !all_honest_iff. intros (M & (((Rb & Rr) & Eb) & Er) & H).
     exists b0, blues, r0, reds. do 2 (split; [reflexivity|]). split; [apply noise_iff, M|]. do 2 (split; [assumption|]).
     apply boundary_iff; assumption.
   - intros (b0 & blues & r0 & reds & -> & -> & M & Eb & Er & H). destruct (entries_range _ _ (proj1 M)) as [Rb Rr].

@@ -13,6 +13,7 @@ Section Written.
 Variables (one : Z) (y d small_y small_d above : Q).
 Notation down := (step_down one small_y small_d).
 Notation rise := (ceiling one above d).
+Notation may := (allowed one small_y small_d).
 
 (** So many further entries, the largest gap, and what the bound has come to. *)
 Fixpoint climb (n : nat) (here top : Z) : list Z * Z * Z :=
@@ -75,7 +76,7 @@ Proof.
   apply step_probability, part_probability; assumption.
 Qed.
 
-Lemma step_down_tight t : 0 <= t <= one -> tight one small_y small_d (down t) t = true.
+Lemma step_down_tight t : 0 <= t <= one -> tight one may (down t) t = true.
 Proof.
   intros H. apply (tight_down one one_positive small_y small_d P ratio_P delta_P); [apply step_down_range, H | exact H|].
   apply step_down_is; assumption.
@@ -99,7 +100,7 @@ Qed.
 
 (** A side that is written passes, where its gap is small. *)
 Lemma climb_passes n here top : 0 <= here <= one -> snd (fst (climb n here top)) < one / LOSS ->
-  side one small_y small_d above d here (fst (fst (climb n here top))) top = Some (snd (climb n here top)).
+  side one may rise here (fst (fst (climb n here top))) top = Some (snd (climb n here top)).
 Proof.
   revert here top; induction n as [| n IH]; intros here top H; cbn [climb].
   - cbn [fst snd side]. unfold close. intros G. rewrite (proj2 (Z.ltb_lt _ _)) by exact G. reflexivity.
@@ -109,7 +110,7 @@ Proof.
 Qed.
 
 Lemma written_side far n here top rest gap : 0 <= here <= one -> write_side far n here top = (rest, gap) -> gap < one / LOSS ->
-  checked_side one small_y small_d above d far here rest top = true /\ in_range one (here :: rest) = true /\ length rest = n.
+  checked_side one may rise far here rest top = true /\ in_range one (here :: rest) = true /\ length rest = n.
 Proof.
   intros H. unfold write_side. pose proof (climb_passes n here top H) as C. pose proof (climb_range n here top H) as R.
   pose proof (climb_length n here top) as L. destruct (climb n here top) as [[rest' gap'] last]. cbn [fst snd] in *.
@@ -196,12 +197,13 @@ Proof.
 Qed.
 
 Lemma starts_tops b b0 bt r0 rt : match b with Value m => probability (Q2R m) | _ => True end ->
-  starts b = ((b0, bt), (r0, rt)) -> close one bt b0 = true -> tops one small_y small_d above d b b0 r0 = Some (bt, rt).
+  starts b = ((b0, bt), (r0, rt)) -> close one bt b0 = true ->
+  tops one may rise (fun _ => balanced_top one above d) b b0 r0 = Some (bt, rt).
 Proof.
   intros V S C. assert (even : (2 | one)) by (destruct parts_enough as [k ->]; exists (k * 2 ^ 59); unfold LOSS; lia).
   pose proof (starts_range b b0 bt r0 rt V S) as [B R].
   destruct b as [| m |]; injection S as <- <- <- <-; unfold tops, fixed_value.
-  - assert (X : best_balanced one small_y small_d balance_down = true) by
+  - assert (X : best_balanced one may balance_down = true) by
       (apply (best_balanced_iff one one_positive small_y small_d P); auto using balance_down_is).
     rewrite Z.eqb_refl, X, C. reflexivity.
   - pose proof (step_down_tight (one - floor_of one m) ltac:(lia)) as T. rewrite T, C, Z.eqb_refl.
@@ -236,7 +238,7 @@ Proof.
   destruct (_ && _) eqn:G in W; [|discriminate]. injection W as <- <-. apply andb_prop in G as [Private G]. apply Z.ltb_lt in G.
   destruct (written_side _ _ _ _ _ _ Rb Wb ltac:(lia)) as (Sb & Ib & Lb).
   destruct (written_side _ _ _ _ _ _ Rr Wr ltac:(lia)) as (Sr & Ir & Lr).
-  unfold check_line. rewrite Ib, Ir, Eb, Er. cbn [fst snd].
+  unfold check_line, check_sides. rewrite Ib, Ir, Eb, Er. cbn [fst snd].
   rewrite (starts_tops b b0 bt r0 rt V S (beside_boundary _ _ _ _ _ _ _ _ _ Sb)). cbn [reach]. rewrite Sb, Sr.
   rewrite !andb_true_r. cbn [andb].
   (* the ends of the noise *)

@@ -3,7 +3,7 @@
     Numbers are texts, and read by their digits. Whatever is missing or of another kind is refused. *)
 
 From Coq Require Import ZArith QArith Ascii String List Bool.
-From Duotone Require Import Table LineCheck GraphCheck Exponential.
+From Duotone Require Import Table LineCheck GraphCheck Exponential RenyiTable.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -88,8 +88,10 @@ Definition whole (bits one : Z) (j : json) : option Z :=
 
 (** ** Certificates *)
 
-(** The budget that a certificate states. *)
+(** The budget that a certificate states; or one Rényi order, less 1, with its price and its d. *)
 Record budget := { stated_ratio : Q; stated_epsilon : option Q; stated_delta : Q }.
+Record order_budget := { stated_power : positive; stated_price : Q; stated_lost : Q }.
+Inductive promise := ByRatio (b : budget) | ByOrder (o : order_budget).
 
 Definition read_budget (j : json) : option budget :=
   let! r := field "ratio" j in let! y := number LONGEST r in
@@ -97,6 +99,19 @@ Definition read_budget (j : json) : option budget :=
   let! e := field "epsilon" j in
   let! epsilon := match e with Null => Some None | _ => option_map Some (number 3000 e) end in
   Some {| stated_ratio := y; stated_epsilon := epsilon; stated_delta := d |}.
+
+Definition read_order (order j : json) : option order_budget :=
+  let! n := integer order in need! (2 <=? n) && (n <=? 256) in
+  let! p := field "price" j in let! price := number LONGEST p in
+  let! t := field "delta" j in let! d := number LONGEST t in
+  need! Qle_bool 1 price && Qle_bool 0 d && negb (Qle_bool 1 d) in
+  Some {| stated_power := Z.to_pos (n - 1); stated_price := price; stated_lost := d |}.
+
+Definition read_promise (j : json) : option promise :=
+  match field "order" j with
+  | Some order => option_map ByOrder (read_order order j)
+  | None => option_map ByRatio (read_budget j)
+  end.
 
 Definition read_boundary (j : json) : option boundary :=
   if is_text "balanced" j then Some Balanced else option_map Value (number LONGEST j).
@@ -140,12 +155,14 @@ Record line_certificate := {
   blue_error : list Q; red_error : list Q
 }.
 
-Definition read_line (bits one : Z) (j : json) : option line_certificate :=
+(** A line; one with margins claims them, and only that. *)
+Definition read_line (margins : bool) (bits one : Z) (j : json) : option line_certificate :=
   let! b := field "boundary" j in
   let! boundary := if is_text "selection" b then Some Selection else read_boundary b in
   let! l := field "lowest" j in let! lowest := integer l in
   let! c := field "cap" j in let! cap := match c with Null => Some None | _ => option_map Some (integer c) end in
-  let! claims := field "claims" j in let! m := field "margin" claims in need! is_true m in
+  let! claims := field "claims" j in
+  need! (match field "margin" claims with Some m => margins && is_true m | None => negb margins end) in
   let! r := field "rows" j in let! r := items r in let! levels := all (read_level bits one) r in
   let (red, blue) := two_sides lowest levels [] in
   Some {| line_boundary := boundary; line_cap := cap; line_blue := map of_yes blue; line_red := map of_no red;
@@ -180,7 +197,7 @@ Definition read_graph (bits one : Z) (j : json) : option certificate :=
 
 Inductive kind := Line | Graph.
 
-Record stated := { of_kind : kind; bits_of : Z; of_budget : budget }.
+Record stated := { of_kind : kind; bits_of : Z; of_promise : promise }.
 
 (** The bits of ONE, and the claims: nothing but what is proved here. *)
 Definition read_stated (j : json) : option stated :=
@@ -194,20 +211,44 @@ Definition read_stated (j : json) : option stated :=
   let! c := field "private" claims in need! is_true c in
   let! c := field "optimal" claims in need! is_true c in
   let! c := field "loss" claims in need! is_text "2^-60" c in
-  let! p := field "privacy" j in let! budget := read_budget p in
-  Some {| of_kind := k; bits_of := bits; of_budget := budget |}.
+  let! p := field "privacy" j in let! promise := read_promise p in
+  Some {| of_kind := k; bits_of := bits; of_promise := promise |}.
 
-(** Whether a certificate is proved, and how many levels or datasets it has. *)
-Definition check (j : json) : option (kind * Z) :=
-  let! s := read_stated j in
-  let bits := bits_of s in let one := Z.shiftl 1 bits in
-  let! (y, above, d) := definition (stated_ratio (of_budget s)) (stated_epsilon (of_budget s)) (stated_delta (of_budget s)) in
-  match of_kind s with
-  | Line => let! l := read_line bits one j in
+Definition check_by_ratio (k : kind) (bits : Z) (b : budget) (j : json) : option (kind * Z) :=
+  let one := Z.shiftl 1 bits in
+  let! (y, above, d) := definition (stated_ratio b) (stated_epsilon b) (stated_delta b) in
+  match k with
+  | Line => let! l := read_line true bits one j in
             need! check_line one y above d (shrunk bits y d) (line_cap l) (line_boundary l) (line_blue l) (line_red l)
                              (blue_error l) (red_error l) in
             Some (Line, many (line_blue l) + many (line_red l))
   | Graph => let! g := read_graph bits one j in
              need! check_graph one y above d g in
              Some (Graph, many (nodes g))
+  end.
+
+(** A margin is not free under one Rényi order, and so none is claimed: nor are levels clipped for one. *)
+Definition check_by_order (k : kind) (bits : Z) (o : order_budget) (j : json) : option (kind * Z) :=
+  let one := Z.shiftl 1 bits in
+  let may := by_price one (stated_power o) (stated_price o) (stated_lost o) in
+  let rise := renyi_rise one (stated_power o) (stated_price o) (stated_lost o) in
+  match k with
+  | Line => let! l := read_line false bits one j in
+            need! (match line_cap l with None => true | Some _ => false end) in
+            need! check_sides one may rise (renyi_balanced one) (reach None (line_blue l) (line_red l)) (line_boundary l)
+                              (line_blue l) (line_red l) (blue_error l) (red_error l) in
+            Some (Line, many (line_blue l) + many (line_red l))
+  | Graph => let! g := read_graph bits one j in
+             let down := renyi_down one (stated_power o) (stated_price o) (stated_lost o) in
+             let size := (bit_length one + length_of (stated_price o) + length_of (stated_lost o)) * Zpos (stated_power o) in
+             need! check_nodes one may rise (renyi_balanced one) down size g in
+             Some (Graph, many (nodes g))
+  end.
+
+(** Whether a certificate is proved, and how many levels or datasets it has. *)
+Definition check (j : json) : option (kind * Z) :=
+  let! s := read_stated j in
+  match of_promise s with
+  | ByRatio b => check_by_ratio (of_kind s) (bits_of s) b j
+  | ByOrder o => check_by_order (of_kind s) (bits_of s) o j
   end.

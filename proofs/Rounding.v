@@ -139,7 +139,7 @@ Qed.
 
 (** [tight]: the step, rounded down. *)
 Theorem tight_down t q : (0 <= t <= one)%Z -> (0 <= q <= one)%Z ->
-  (tight one y d t q = true <-> rounded_down one (step P (part one q)) t).
+  (tight one (allowed one y d) t q = true <-> rounded_down one (step P (part one q)) t).
 Proof.
   intros Ht Hq. rewrite (tight_iff one y d one_positive P) by assumption. split; intros [A B]; (split; [exact A|]).
   - apply Rnot_le_lt; intros C. assert (part one (t + 1) <= 1) by (eapply Rle_trans; [exact C | apply step_most]).
@@ -183,7 +183,7 @@ Qed.
 
 (** ... and down: one half is among the parts of ONE, and private beside itself. *)
 Theorem best_balanced_iff t : (2 | one)%Z -> (0 <= t <= one)%Z ->
-  (best_balanced one y d t = true <-> rounded_down one (balance P) t).
+  (best_balanced one (allowed one y d) t = true <-> rounded_down one (balance P) t).
 Proof.
   intros [half Half] Ht. of_privacy P. pose proof (balance_is P) as B. pose proof (balance_half P) as H.
   assert (A : forall s, allowed one y d s (one - s) = true <-> 1 - balance P <= part one s <= balance P).

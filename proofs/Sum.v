@@ -1,4 +1,4 @@
-(** The rule `sum` (docs/theory.md, "The sum is a filter"; `BasicComposition.fits` and `Spent.plus` in the code).
+(** The rule `sum` (docs/theory.md, "The sum is a filter"; `SumAccount.fits` and `Spent.plus` in the code).
 
     Whoever asks chooses the next question, and its epsilon and delta, by all answers so far. The ledger admits it if the sums
     of what was charged, with it, stay within the budget (E, D). Then all answers together are (E, D)-private.

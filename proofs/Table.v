@@ -8,6 +8,9 @@ From Coq Require Import ZArith QArith Reals Qreals Lra Lia Psatz.
 From Duotone Require Import Step.
 Open Scope R_scope.
 
+(** [t] may stand beside [q], and [t + 1] may not. *)
+Definition tight (one : Z) (may : Z -> Z -> bool) (t q : Z) : bool := (may t q && (Z.eqb t one || negb (may (t + 1) q)))%bool%Z.
+
 Section Table.
 Variables (one : Z) (ratio delta : Q).
 
@@ -19,9 +22,6 @@ Definition fits (a b : Z) : bool :=
 (** Both answers, both ways round. *)
 Definition allowed (p q : Z) : bool :=
   (fits p q && fits q p && fits (one - p) (one - q) && fits (one - q) (one - p))%bool%Z.
-
-(** [t] is private beside [q], and [t + 1] is not. *)
-Definition tight (t q : Z) : bool := (allowed t q && (Z.eqb t one || negb (allowed (t + 1) q)))%bool.
 
 Definition up (n d : Z) : Z := (- ((- n) / d))%Z.
 
@@ -108,7 +108,7 @@ Qed.
 (** An entry passes [tight] exactly when it is the largest that privacy allows beside [q]: phi, rounded down. *)
 Theorem tight_iff t q :
   Step.ratio P = Q2R y -> Step.delta P = Q2R d -> (0 <= t <= one)%Z -> (0 <= q <= one)%Z ->
-  (tight one y d t q = true <->
+  (tight one (allowed one y d) t q = true <->
    part one t <= step P (part one q) /\ forall s, (s <= one)%Z -> part one s <= step P (part one q) -> (s <= t)%Z).
 Proof.
   intros Ey Ed Ht Hq.

@@ -144,18 +144,27 @@ let read file =
   names_once certificate;
   certificate
 
-(* The budget as the certificate states it, digit for digit: what was read is a number, and so has nothing but digits, points and
-   the like in it. *)
-let budget certificate =
-  let field name = function Object fields -> List.assoc name fields | _ -> refuse () in
-  let privacy = field "privacy" certificate in
-  let stated name = match field name privacy with Text number -> name ^ " " ^ number | _ -> refuse () in
-  (match field "epsilon" privacy with Null -> stated "ratio" | _ -> stated "epsilon") ^ ", " ^ stated "delta"
+(* The definition as the certificate states it, digit for digit: what was read is a number, and so has nothing but digits, points
+   and the like in it. *)
+let field name = function Object fields -> List.assoc_opt name fields | _ -> refuse ()
+let stated privacy name = match field name privacy with
+  | Some (Text number) -> name ^ " " ^ number
+  | Some (Integer number) -> name ^ " " ^ Big_int_Z.string_of_big_int number
+  | _ -> refuse ()
+
+let definition privacy =
+  let names = match field "order" privacy, field "epsilon" privacy with
+    | Some _, _ -> ["order"; "price"]
+    | None, Some Null -> ["ratio"]
+    | _ -> ["epsilon"] in
+  String.concat ", " (List.map (stated privacy) (names @ ["delta"]))
 
 let verdict file =
   let proved certificate (kind, count) =
-    let rows = match kind with Line -> " levels, with their margins," | Graph -> " datasets" in
-    Big_int_Z.string_of_big_int count ^ rows ^ " are private and optimal under " ^ budget certificate in
+    let privacy = Option.get (field "privacy" certificate) in
+    let margins = if field "order" privacy = None then ", with their margins," else "" in
+    let rows = match kind with Line -> " levels" ^ margins | Graph -> " datasets" in
+    Big_int_Z.string_of_big_int count ^ rows ^ " are private and optimal under " ^ definition privacy in
   try
     let certificate = read file in
     Option.map (proved certificate) (check certificate)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 from collections.abc import Iterator
@@ -17,32 +16,11 @@ from duotone.graphs import families
 from duotone.graphs.table import graph_table
 from duotone.line.table import line_table
 from support.certificates import good, package_accepts, random_lines, spoilt, tool, tool_accepts
+from support.verified import CHECKER, said, verdicts
 
-CHECKER = Path(__file__).parents[2] / "tools" / "verified-check"
 EACH = 4000
 
-
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _built() -> None:
-    if not CHECKER.exists():
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("tools/verified-check is not built: `make proofs` does that")
-
-
-def verdicts(texts: list[str], folder: Path) -> list[bool]:
-    """What the proved checker says of each."""
-    files = [folder / f"{number}.json" for number in range(len(texts))]
-    for file, text in zip(files, texts, strict=True):
-        file.write_text(text, encoding="utf-8", errors="surrogatepass")
-    said: list[str] = []
-    for start in range(0, len(files), 1000):
-        done = subprocess.run([CHECKER, *files[start : start + 1000]], capture_output=True, text=True, check=False)
-        assert not done.stderr
-        said += done.stdout.splitlines()
-    assert len(said) == len(files)
-    return [line.startswith("PROVED: ") for line in said]
 
 
 def test_thousands_of_good_lines(tmp_path: Path) -> None:
@@ -81,9 +59,9 @@ def test_it_says_what_it_proved(tmp_path: Path) -> None:
         (line_table(balanced(ApproxDP("0.1" + "0" * 60 + "1", "1/7"))), f"under epsilon 1{'0' * 60}1/1{'0' * 62}, delta 1/7"),
     ):
         (file := tmp_path / "c.json").write_text(json.dumps(table.certificate()))
-        done = subprocess.run([CHECKER, file], capture_output=True, text=True, check=True)
-        assert done.stdout.startswith("PROVED: ")
-        assert done.stdout.endswith(says + "\n")
+        (line,) = said([file])
+        assert line.startswith("PROVED: ")
+        assert line.endswith(says)
 
 
 def of_close_calls(text: str) -> bool:

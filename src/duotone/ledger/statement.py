@@ -13,10 +13,11 @@ from duotone.ledger.entries import Body, State, at, decoded
 from duotone.ledger.registration import Registered, load
 from duotone.ledger.stores import Entries, Store
 from duotone.ledger.stores.store import Scan
-from duotone.ledger.sums import Taken
+from duotone.ledger.sums import Spent
 from duotone.model.answer import in_words, recorded_answer
 from duotone.model.cost import Left
-from duotone.privacy.text import Definition, read_either
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.text import read_definition
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class ChargeRecord:
     at: datetime
     by: str | None
     question: str
-    privacy: Definition
+    privacy: ApproxDP
     boundary: str
     answers: int
     again: bool
@@ -67,7 +68,7 @@ class ChargeRecord:
         return self.boundary.split("+")[0]
 
     @property
-    def spent(self) -> Taken:
+    def spent(self) -> Spent:
         """What the dataset had spent after this charge."""
         return self.state.spent
 
@@ -94,7 +95,7 @@ class Statement:
 
     @property
     def spent(self) -> tuple[float, float]:
-        """(ε, δ) of everything charged so far, by the dataset's account."""
+        """(ε, δ) of everything charged so far, by the dataset's privacy filter."""
         return self.registered.account.spent(self.state.spent)
 
     @property
@@ -138,7 +139,7 @@ def charge_record(seq: int, body: Body, state: State, answer: Body | None) -> Ch
         at=at(body),
         by=body.get("by"),
         question=body["question"],
-        privacy=read_either(body["notion"]),
+        privacy=read_definition(body["notion"]),
         boundary=body["boundary"],
         answers=body["answers"],
         again=bool(body["again"]),
