@@ -82,7 +82,7 @@ def test_people(capsys: pytest.CaptureFixture[str], stars: Path) -> None:
     assert plain == {key: value for key, value in json.loads(out).items() if key != "in_units"}
     code, _, err = run(capsys, *asked, "--people", "1000")
     assert code == 2
-    assert "--people is a guess to preview with: add --preview" in err
+    assert "--people is for previews: add --preview, or leave it out" in err
     code, _, err = run(capsys, *asked, "--preview", "--people", "0")
     assert code == 2
     assert "whole number from 1" in err

@@ -147,7 +147,7 @@ def test_an_owner_sees_what_is_clipped(capsys: pytest.CaptureFixture[str], visit
     assert "cost in [20, 60]" in run(capsys, "inspect", visits, "--bounds", "cost=20:60:20")[1]
     shown = run(capsys, "inspect", visits, "--formats", "cost=%d/%m/%Y")[1]
     assert "cost as %d/%m/%Y" in shown
-    assert any("no such dates" in line and " 151 " in line for line in shown.splitlines())
+    assert any("not such dates" in line and " 151 " in line for line in shown.splitlines())
 
 
 @pytest.mark.slow
