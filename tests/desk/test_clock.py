@@ -175,7 +175,7 @@ def test_an_assistants_allowance_is_never_exceeded_by_threads(tmp_path: Path) ->
     for thread in threads:
         thread.join()
     assert taken.count(True) == 10  # exactly: ten tenths are one
-    assert records.allowance("ana", "d").share.spent.epsilon == Fraction(1)
+    assert records.allowance("ana", "d").share.spent.numbers()["epsilon"] == Fraction(1)
     asked = CloseCallCharge(ThreeWay(ApproxDP("0.1")), 2)
     assert [records.spend("ana", "d", asked) for _ in range(2)] == [True, False]
     for cost in (charge, Charge(balanced(ApproxDP(0)))):

@@ -148,10 +148,10 @@ def test_a_request_is_asked_at_the_price_that_was_approved(office: AtDesk, monke
     priced = Fraction(request["terms"]["epsilon"])
     assert request["price"]["each"]["epsilon"] == float(priced)
     monkeypatch.setattr("duotone.model.terms.least_epsilon", lambda *_, **__: Fraction(1))
-    before = office.desk.ledger.statement("votes").state.spent.epsilon
+    before = office.desk.ledger.statement("votes").state.spent.numbers()["epsilon"]
     status, answer = office.ask("ana", "votes", request=number)
     assert (status, Fraction(answer["terms"]["epsilon"])) == (200, priced)
-    assert office.desk.ledger.statement("votes").state.spent.epsilon - before == priced < 1
+    assert office.desk.ledger.statement("votes").state.spent.numbers()["epsilon"] - before == priced < 1
 
 
 def test_a_request_belongs_to_its_dataset_and_to_its_data(office: AtDesk) -> None:

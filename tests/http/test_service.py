@@ -101,7 +101,7 @@ def test_exactly_as_many_are_charged_for_as_the_budget_admits(own: Served, monke
         thread.join()
     assert {status: statuses.count(status) for status in statuses} == {200: 17, 503: 3, 409: 20}
     account = own.desk.ledger.statement("votes")
-    assert (len(account.charges), account.state.spent.epsilon, account.state.unanswered) == (20, Fraction(2), 3)
+    assert (len(account.charges), account.state.spent.numbers()["epsilon"], account.state.unanswered) == (20, Fraction(2), 3)
 
 
 def test_an_allowance_lies_under_the_total_and_is_shown(own: Served) -> None:
@@ -131,7 +131,7 @@ def test_an_engine_that_fails_costs_what_was_asked_and_says_nothing(own: Served,
         assert (status, failed["kind"]) == (503, "unavailable")
         assert "4711" not in json.dumps(failed)
         assert says in failed["error"]
-        assert own.desk.ledger.statement("votes").state.spent.epsilon == spent
+        assert own.desk.ledger.statement("votes").state.spent.numbers()["epsilon"] == spent
     with own.client("olga") as owner:
         assert owner.get("/api/office").json()["failures"]["votes"] == 1
 

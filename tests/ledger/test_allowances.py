@@ -57,7 +57,7 @@ def test_everybody_without_an_own_allowance_has_the_default_one(ledger: Ledger) 
     with pytest.raises(OverBudget, match="the allowance of bob"):
         ask(ledger, "yet more", TENTH, by="bob")
     shares = ledger.statement("census").shares
-    assert {name: (float(share.spent.epsilon), str(share.left)) for name, share in shares.items()} == {
+    assert {name: (float(share.spent.numbers()["epsilon"]), str(share.left)) for name, share in shares.items()} == {
         "ann": (0.3, "epsilon 0, delta 0"),
         "bob": (0.1, "epsilon 0, delta 0"),
         "eve": (0.1, "epsilon 0, delta 0"),
@@ -260,7 +260,9 @@ def _life(draw: random.Random) -> None:
     assert {name: own.epsilon for name, own in account.askers.items()} == spent
     statement = ledger.statement("census")
     if allowed:
-        assert {name: share.spent.epsilon for name, share in statement.shares.items() if share.spent.answers} == spent
+        assert {
+            name: share.spent.numbers()["epsilon"] for name, share in statement.shares.items() if share.spent.answers
+        } == spent
     verdict = ledger.verify()
     assert verdict.holds, verdict.problems
     store.end()

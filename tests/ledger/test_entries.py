@@ -87,7 +87,7 @@ def test_only_what_an_entry_may_carry_is_read() -> None:
     after = body["after"]
     state = State.of(body)
     assert (state.version, state.charges, state.answers, state.unanswered) == ("1", 1, 0, 1)
-    assert (state.spent.answers, state.spent.epsilon) == (2, Fraction(1))
+    assert (state.spent.answers, state.spent.numbers()["epsilon"]) == (2, Fraction(1))
     wrong = [{**after, name: n} for name in ("charges", "answers") for n in (-1, True, "1", 1.0, None)]
     wrong += [{**after, "version": text} for text in ("", "x" * 201, 1)]
     wrong += [{**after, "more": 0}, {**after, "allowances": 0}, {**after, "calls": 0}, {**after, "calls": 0, "reserved": -1}]

@@ -18,6 +18,7 @@ from duotone.ledger.entries import canonical, row_of
 from duotone.ledger.ledger import Ledger
 from duotone.line.three_way import ThreeWay
 from duotone.model.cost import CloseCallCharge
+from duotone.privacy.renyi import RenyiDP
 from support.ledgers import ABOUT, HALF, ask, execute, register
 
 CALL = "SELECT duotone_append(%s::integer, %s::text, %s::text, %s::text, %s::text, %s::text)"
@@ -83,10 +84,10 @@ def smaller(after: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {}
 
 
-def _less(text: str) -> str:
+def _less(text: str, part: int = 10**60) -> str:
     """A little less, by much more than a rounding."""
     top, _, bottom = text.partition("/")
-    value = Fraction(int(top), eval(bottom.replace("^", "**") or "1")) * (1 - Fraction(1, 10**60))
+    value = Fraction(int(top), eval(bottom.replace("^", "**") or "1")) * (1 - Fraction(1, part))
     return f"{value.numerator}/{value.denominator}" if value.denominator > 1 else str(value)
 
 
@@ -111,6 +112,53 @@ def test_a_charge_never_adds_less_than_it_says(url: str, privacy: ApproxDP, answ
         assert appended(url, last, honest)
 
 
+@pytest.mark.parametrize("answers", [1, 3])
+@pytest.mark.parametrize(
+    "privacy",
+    [RenyiDP(21, "1.02", "1e-9"), ApproxDP("1/30", "1e-9"), ApproxDP(exp_epsilon="31/30", delta="1e-9")],
+    ids=["price", "epsilon", "ratio"],
+)
+def test_a_charge_to_an_account_renyi_never_adds_less_than_it_says(url: str, privacy: Any, answers: int) -> None:
+    with open_ledger(url) as ledger:
+        register(ledger, ApproxDP(1, "1e-6"), account="renyi")
+        charge = Charge(balanced(privacy), answers)
+        ask(ledger, "first", charge)
+        last, honest = next_charge(ledger, charge)
+        after, spent = honest["after"], honest["after"]["spent"]
+        assert set(spent) == {"answers", "order", "price", "delta"}
+        forged: list[dict[str, Any]] = [{"price": price} for price in ("1", last["after"]["spent"]["price"], "3/6")]
+        forged += [{"price": _less(spent["price"], part)} for part in (10**20, -(10**20))]
+        forged += [{"delta": "0"}, {"delta": _less(spent["delta"])}, {"order": 20}, {"answers": spent["answers"] - 1}]
+        forged += [{"more": 1}]
+        for change in forged:
+            assert not appended(url, last, {**honest, "after": {**after, "spent": {**spent, **change}}}), change
+        assert not appended(url, last, {**honest, "after": {**after, "spent": {}}})
+        for notion in (
+            "order=20 price=51/50 delta=0",
+            "order=21 price=1/2 delta=0",
+            "order=21 price=1 delta=0",
+            "epsilon=9000 delta=0",
+        ):
+            assert not appended(url, last, {**honest, "notion": notion}), notion
+        assert ledger.verify().holds
+        assert appended(url, last, honest)
+
+
+def test_a_price_is_no_sum_and_a_sum_no_price(url: str) -> None:
+    """Of a dataset with the other account, however it is filed."""
+    with open_ledger(url) as ledger:
+        register(ledger, ApproxDP(1, "1e-6"), account="renyi")
+        register(ledger, ApproxDP(1, "1e-6"), dataset="few")
+        last, honest = next_charge(ledger, HALF, dataset="few")
+        _, other = next_charge(ledger, HALF)
+        spent = {"answers": 1, "order": 21, "price": "1", "delta": "0"}
+        for sums in (spent, other["after"]["spent"]):
+            assert not appended(url, last, {**honest, "after": {**honest["after"], "spent": sums}})
+        assert not appended(url, last, {**other, "after": {**other["after"], "spent": honest["after"]["spent"]}})
+        assert not appended(url, last, {**honest, "notion": "order=21 price=1 delta=0"})
+        assert appended(url, last, honest)
+
+
 def test_nobody_overspends_after_a_forged_charge(url: str) -> None:
     """As it was: a charge that carried no sums, and two more answers of a budget of two."""
     with open_ledger(url) as ledger:
@@ -121,7 +169,7 @@ def test_nobody_overspends_after_a_forged_charge(url: str) -> None:
             ask(ledger, "c")
         last = ledger.entries()[-1]
         body = without_place(next(entry for entry in ledger.entries() if entry["kind"] == "charge"))
-        nothing = {"answers": 0, "epsilon": "0", "exp_epsilon": "1", "delta": "0", "squares": "0"}
+        nothing = {"answers": 0, "epsilon": "0", "exp_epsilon": "1", "delta": "0"}
         forged = {**body, "at": last["at"], "after": {"version": "1", "charges": 3, "answers": 2, "spent": nothing}}
         assert not appended(url, last, forged)
         with pytest.raises(OverBudget):

@@ -81,7 +81,7 @@ def test_an_account_is_read_as_it_was_written() -> None:
     account = SumAccount(ONE)
     assert account_of(read_definition(write(ONE)), account.written()) == account
     account.accepts(Charge(balanced(ApproxDP("0.005"))))
-    with pytest.raises(DuotoneError, match="an account is sum, got guess"):
+    with pytest.raises(DuotoneError, match="an account is sum or renyi, got guess"):
         account_of(ONE, {"account": "guess"})
 
 

@@ -58,7 +58,7 @@ def test_a_state_counts_what_entries_charge() -> None:
     state = State().after(charge).after({**charge, "answers": 3}).after(json.loads(PLAIN[3]))
     state = state.after({**charge, "notion": "epsilon=1/4 delta=0", "answers": 1})
     assert (state.charges, state.answers, state.unanswered) == (3, 1, 2)
-    assert (state.spent.answers, state.spent.epsilon) == (6, Fraction(11, 4))
+    assert (state.spent.answers, state.spent.numbers()["epsilon"]) == (6, Fraction(11, 4))
     relabelled = state.after({"kind": "version", "v": 1, "version": "2"})
     assert (relabelled.version, relabelled.spent) == ("2", state.spent)
     with pytest.raises(DuotoneError, match="an entry of kind gift changes no dataset"):

@@ -331,7 +331,7 @@ def test_a_question_that_another_person_approves(desk: Desk, app: object) -> Non
 def test_where_people_have_many_rows_the_page_asks_for_their_groups(looking: Browser) -> None:
     assert 'name="max_groups"' not in looking.get("/ask/votes").text  # where each row is a person, who is in one group
     page = looking.get("/ask/stays").text
-    assert "one patient counts in at most so many of them" in page
+    assert "Most groups in which one patient counts" in page
     assert page.index('name="max_groups"') < page.index("<summary>More</summary>")
     grouped = {"mode": "sql", "question": "select days, count(distinct patient) > 3 from stays group by days", "epsilon": "0.1"}
     said = looking.post("/ask/stays/check", grouped, part=True).text

@@ -14,7 +14,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from duotone import ApproxDP, DuotoneError
-from duotone.privacy.renyi import LARGEST_ORDER, RenyiDP, price_of, renyi_budget
+from duotone.privacy.renyi import LARGEST_ORDER, RenyiDP, best_order, price_of, renyi_budget
 from support.oracles import indistinguishable
 from support.strategies import exact_budgets, probabilities, renyi_budgets
 
@@ -163,6 +163,28 @@ def test_one_answer_is_within_delta_of_its_budget(privacy: RenyiDP, p: Fraction,
     assert (1 - p) - y * (1 - q) <= allowed
 
 
+@pytest.mark.parametrize(
+    "budget", [ApproxDP(1, "1e-6"), ApproxDP("0.1", "1e-8"), ApproxDP(5, "1e-3"), ApproxDP(20, "1e-9")], ids=str
+)
+@pytest.mark.parametrize("answers", [1, 2, 30])
+@pytest.mark.parametrize("wrong", [1e-3, 1e-9])
+def test_the_best_order_needs_the_fewest_people(budget: ApproxDP, answers: int, wrong: float) -> None:
+    """Of all orders, people counted along the line itself."""
+    best = best_order(budget, answers, wrong)
+    people = {}
+    for order in {2, 3, *range(5, LARGEST_ORDER, 11 if answers > 2 else 5), best - 1, best, best + 1} & {*range(2, 257)}:
+        try:
+            each = RenyiDP._computed(order, renyi_budget(budget, order, Fraction(budget.delta) / 10), Fraction(0)).split(
+                answers
+            )
+        except DuotoneError:
+            continue
+        truth, people[order] = each.balance(), 1
+        while 1 - truth > wrong:
+            truth, people[order] = float(each.step(truth)), people[order] + 1
+    assert people[best] == min(people.values())
+
+
 def test_a_price_of_the_order_is_itself() -> None:
     privacy = RenyiDP(20, "1.01", "1e-9")
     assert price_of(privacy, 20) is privacy
@@ -210,6 +232,9 @@ def test_other_mistakes() -> None:
         (lambda: renyi_budget(budget, 20, "1e-6"), "set aside of delta must be at least 0 and less than it"),
         (lambda: renyi_budget(budget, 20, -1), "set aside of delta"),
         (lambda: renyi_budget(ApproxDP(1), 20, 0), "set aside of delta"),
+        (lambda: best_order(budget, 0), "an order is chosen for at least 1 answer"),
+        (lambda: best_order(budget, 10, NAN), "an order is chosen for at least 1 answer"),
+        (lambda: best_order(ApproxDP("1e-4", "1e-9"), 10), "nothing fits into"),
     ):
         with pytest.raises(DuotoneError, match=said):
             call()

@@ -13,7 +13,8 @@ import duotone
 from duotone import DuotoneError
 from duotone.errors import LedgerError
 from duotone.model.notice import Notice, Refusal
-from duotone.words.sentences import SENTENCES, Audience, fields_of, sentence
+from duotone.words.codes import SENTENCES
+from duotone.words.sentences import Audience, fields_of, sentence
 
 SOURCE = Path(duotone.__file__).parent
 AUDIENCES: tuple[Audience, ...] = ("python", "command", "office", "analyst", "page")

@@ -119,12 +119,17 @@ def _released(prepared: Prepared, how: Charging) -> Answers:
 
 def say_receipt(how: Charging, dataset: str | None, ledger: Ledger, receipt: Receipt) -> None:
     """Print what an answer cost, and what is left."""
+    from duotone.words.budgets import one_of
+
     _say_which(how, dataset, ledger)
     allowance = "" if receipt.allowance is None else f"; left of the allowance of {how.asker}: {receipt.allowance}"
     paid = "free, as recorded" if receipt.free else "charged" if receipt.calls is None else "free, since it is clear"
     if not receipt.free and receipt.calls:
         paid = f"charged: {receipt.calls} close call{'s' * (receipt.calls > 1)}"
-    say(f"{paid}; left: {receipt.left}{allowance}", line="ledger: ")
+    if receipt.one_of is not None and receipt.left.share is not None and not receipt.free:
+        say(f"{one_of(receipt.one_of, receipt.left.share)}{allowance}", line="ledger: ")
+    else:
+        say(f"{paid}; left: {receipt.left}{allowance}", line="ledger: ")
     if receipt.before is not None:
         say(receipt.before.note, line="ledger: ")
     if receipt.unanswered:
@@ -163,7 +168,8 @@ def quote_text(quote: Quote) -> str:
         return f"ledger: free, as recorded; left: {quote.left}{allowance}"
     fits = f"it fits; left after it: {quote.left}" if quote.fits else f"it does NOT fit; left: {quote.left}"
     before = "" if quote.before is None else f"; {quote.before.note}"
-    return f"ledger: {fits}{allowance}; price: {quote.cost}{before}"
+    such = "" if quote.one_of is None else f", one of {quote.one_of:,} such"
+    return f"ledger: {fits}{allowance}; price: {quote.cost}{such}{before}"
 
 
 def _say_which(how: Charging, dataset: str | None, ledger: Ledger) -> None:

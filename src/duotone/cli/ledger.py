@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.terminal import PRICE, AsJson, Delta, Epsilon, ExpEpsilon, budget, print_table, printable, takes
+from duotone.cli.terminal import AsJson, Delta, Epsilon, ExpEpsilon, budget, print_table, printable
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
+    from duotone.ledger.accounts import RenyiAccount
     from duotone.ledger.allowances import Share
     from duotone.ledger.close_calls import CloseCalls
     from duotone.ledger.ledger import Ledger
     from duotone.ledger.statement import ChargeRecord, Statement
     from duotone.privacy.approx_dp import ApproxDP
 
+SHOWN = 10, 100, 1000, 10_000
+"""Numbers of answers for which it is said how accurate they are, in an account renyi."""
+SELDOM = 1e-3
 MOST_SHOWN = 20
 """Most groups of one answer that are shown."""
 
@@ -40,7 +44,10 @@ def register(
     delta: Delta = "0",
     unit: Annotated[str, typer.Option(metavar="COL", help="What is protected: the column that names people, or row.")] = "row",
     neighbours: Annotated[str, typer.Option(metavar="add-remove|replace", help="How neighbours differ.")] = "add-remove",
-    account: Annotated[str, typer.Option(metavar="sum", help="How answers add up.")] = "sum",
+    account: Annotated[str, typer.Option(metavar="sum|renyi", help="How answers add up: sum for few, renyi for many.")] = "sum",
+    answers: Annotated[
+        int | None, typer.Option(metavar="N", help="With --account renyi: how many answers are expected; else 1,000.")
+    ] = None,
     close_calls: Annotated[
         bool, typer.Option("--close-calls", help="Answers are yes, no or too close to call, and only the last is charged.")
     ] = False,
@@ -57,14 +64,16 @@ def register(
     as_json: AsJson = False,
 ) -> None:
     """Give a dataset its budget; or give a registered one a new version (then only --version is given)."""
+    from duotone.ledger.accounts import RenyiAccount
     from duotone.model.notice import budget_notes
 
     calls = _calls(close_calls, question_epsilon, wrong, definite)
-    parameters: dict[str, Any] = {"unit": unit, "neighbours": neighbours, "version": version, "account": account, "by": by}
+    parameters: dict[str, Any] = {"unit": unit, "neighbours": neighbours, "version": version, "by": by}
+    parameters |= {"account": account, "answers": answers}
     parameters |= calls
     with _open(place) as ledger:
         if (epsilon, exp_epsilon) == (None, None):
-            if calls or (delta, unit, neighbours, account) != ("0", "row", "add-remove", "sum"):
+            if calls or (delta, unit, neighbours, account, answers) != ("0", "row", "add-remove", "sum", None):
                 raise DuotoneError("give --epsilon or --exp-epsilon to register; a new version takes --version alone")
             ledger.relabel(dataset, version, by=by)
         else:
@@ -74,8 +83,20 @@ def register(
     called = stands.registered.close_calls
     if called is not None and not as_json:
         print_registered(called)
+    if isinstance(stands.registered.account, RenyiAccount) and not as_json:
+        print(_worth(stands.registered.account))
     for warned in () if as_json else budget_notes(stands.registered.budget if called is None else called.budget):
         print(warned)
+
+
+def _worth(account: RenyiAccount) -> str:
+    """How many answers a new account is about, at which accuracy; with other numbers for comparison."""
+    from duotone.words.budgets import stated
+
+    counts = sorted({account.answers, *(many for many in SHOWN if many < account.answers)}, reverse=True)
+    first, *others = counts
+    more = "".join(f"; or {many:,} from {account.people(many):,}" for many in others)
+    return f"about {stated({'answers': first, 'wrong': SELDOM, 'people': account.people(first)})}{more}"
 
 
 def _calls(close_calls: bool, question_epsilon: str | None, wrong: str | None, definite: str | None) -> dict[str, Any]:
@@ -93,19 +114,25 @@ def _calls(close_calls: bool, question_epsilon: str | None, wrong: str | None, d
 
 
 @ledgers.command()
-@takes(total=PRICE)
 def allow(
     place: Place,
     dataset: Annotated[str, typer.Argument(help="The dataset.")],
     asker: Annotated[str, typer.Option(metavar="NAME", help="Who may spend it; * for each asker without their own.")],
-    total: ApproxDP,
+    epsilon: Epsilon = None,
+    exp_epsilon: ExpEpsilon = None,
+    delta: Delta = "0",
+    share: Annotated[
+        str | None, typer.Option(metavar="P", help="Instead of ε and δ: which part of the budget, as 1/5.")
+    ] = None,
     by: By = None,
     as_json: AsJson = False,
 ) -> None:
     """Give an asker an allowance: a limit on all that they ask and have asked. Every charge must then name its
     asker."""
+    if share is not None and (epsilon, exp_epsilon, delta) != (None, None, "0"):
+        raise DuotoneError("--share is a part of the budget: leave --epsilon, --exp-epsilon and --delta out")
     with _open(place) as ledger:
-        ledger.allow(dataset, asker, total, by=by)
+        ledger.allow(dataset, asker, None if share is not None else budget(epsilon, exp_epsilon, delta), share=share, by=by)
         _print_statement(ledger.statement(dataset), as_json)
 
 
@@ -271,13 +298,12 @@ def _calls_document(stands: Statement) -> dict[str, Any]:
 
 
 def _allowance(share: Share) -> dict[str, Any]:
+    from duotone.model.cost import as_json
     from duotone.privacy.text import definition_text
 
-    epsilon, delta = share.totals
-    budget = None if share.budget is None else definition_text(share.budget)
     return {
-        "budget": budget,
-        "spent": {"epsilon": epsilon, "delta": delta},
+        "budget": None if share.budget is None else definition_text(share.budget),
+        "spent": as_json(share.spent.numbers()),
         "left": None if share.left is None else share.left.document(),
     }
 
@@ -287,10 +313,17 @@ def _print_charges(stands: Statement) -> None:
     from rich.table import Column, Table
     from rich.text import Text
 
+    from duotone.privacy.approx_dp import ApproxDP
+    from duotone.words.budgets import each as price_of_one
+
     head = ("entry", "when (UTC)", "who", "question", "cost", "answer")
     table = Table(*(Column(Text(name)) for name in head), title=Text(printable(stands.registered.dataset)))
     for c in stands.charges:
-        each = f"ε {c.privacy.epsilon:.4g}, δ {float(c.privacy.delta):.3g}"
+        each = (
+            f"ε {c.privacy.epsilon:.4g}, δ {float(c.privacy.delta):.3g}"
+            if isinstance(c.privacy, ApproxDP)
+            else price_of_one(c.privacy, symbols=True)
+        )
         cost = each if c.answers == 1 else f"{c.answers} × ({each})"
         if c.calls is not None:
             cost = f"{c.calls} close call{'s' * (c.calls > 1)}" if c.calls else "free: clear"
@@ -319,6 +352,9 @@ def _answer(charge: ChargeRecord) -> str:
 
 
 def _print_statement(stands: Statement, as_json: bool) -> None:
+    from duotone.ledger.accounts import RenyiAccount
+    from duotone.words.budgets import percent
+
     registered, (epsilon, delta) = stands.registered, stands.spent
     if as_json:
         print(json.dumps({registered.dataset: written(stands)}))
@@ -327,9 +363,12 @@ def _print_statement(stands: Statement, as_json: bool) -> None:
     named = printable(f"{registered.dataset}, version {stands.state.version}")
     calls, called = stands.state.calls, registered.close_calls
     if calls is None or called is None:
-        print(f"{named}: {registered.budget}, {about}, account {registered.account.name}")
+        account = registered.account
+        chosen = f" of order {account.budget.order}" if isinstance(account, RenyiAccount) else ""
+        print(f"{named}: {registered.budget}, {about}, account {account.name}{chosen}")
         charges = "charge" if stands.state.charges == 1 else "charges"
-        print(f"spent: epsilon {epsilon:.6g}, delta {delta:.6g}, in {stands.state.charges} {charges}; left: {stands.left}")
+        spent = f"epsilon {epsilon:.6g}, delta {delta:.6g}" if stands.left.share is None else percent(1 - stands.left.share)
+        print(f"spent: {spent}, in {stands.state.charges} {charges}; left: {stands.left}")
     else:
         question = f"each question at epsilon {called.question.privacy.epsilon:g}, wrong with {float(called.question.wrong):g}"
         print(f"{named}: asked with close calls under {called.budget}, {question}, {about}")
@@ -348,9 +387,9 @@ def _share_text(name: str, share: Share, closed: bool) -> str:
     """An allowance; what is left of it may be more than its dataset has left."""
     if name == "*":
         return f"askers without their own: allowance {share.budget} each"
-    epsilon, delta = share.totals
     left = "nothing, since it is closed" if closed else f"{share.left}, if the dataset has that left"
-    spent = f"{printable(name)}: spent epsilon {epsilon:.6g}, delta {delta:.6g}"
+    numbers = ", ".join(f"{part} {float(value):.6g}" for part, value in share.spent.numbers().items())
+    spent = f"{printable(name)}: spent {numbers}"
     return f"{spent}; no allowance" if share.budget is None else f"{spent} of the allowance {share.budget}; left: {left}"
 
 

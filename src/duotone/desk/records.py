@@ -33,10 +33,10 @@ from sqlalchemy.sql.functions import count
 
 from duotone.errors import DuotoneError
 from duotone.ledger.allowances import Share
-from duotone.ledger.sums import Spent
+from duotone.ledger.sums import read_taken
 from duotone.model.cost import CloseCallCharge, Cost
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.text import definition_text, read_definition
+from duotone.privacy.text import definition_text, read_either
 
 UNOPENED = "the office's records cannot be opened: they are a file, or a Postgres URL"
 State = Literal["waiting", "approved", "refused", "used"]
@@ -339,4 +339,4 @@ def _allowance(connection: Connection, person: str, dataset: str) -> Allowance |
     row = connection.execute(select(ASSISTANTS).where(_of(person, dataset))).one_or_none()
     if row is None:
         return None
-    return Allowance(Share(Spent.read(json.loads(row.spent)), read_definition(row.budget)), row.questions)
+    return Allowance(Share(read_taken(json.loads(row.spent)), read_either(row.budget)), row.questions)

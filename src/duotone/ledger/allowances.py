@@ -1,4 +1,4 @@
-"""Allowances: how much of a dataset's budget one asker may spend, by plain sums.
+"""Allowances: how much of a dataset's budget one asker may spend, in the same sums as the dataset's account.
 
 What an asker has spent is carried by the last entry filed under them, so that a charge looks up two entries in a ledger of any
 length; `Askers` adds it up anew from the charges themselves, to begin with and to verify.
@@ -13,13 +13,14 @@ from hashlib import sha256
 from typing import Any
 
 from duotone.errors import LedgerError
-from duotone.ledger.accounts import SumAccount
-from duotone.ledger.entries import Body, State, canonical, damaged, decoded, intact
+from duotone.ledger.accounts import Account, RenyiAccount, SumAccount
+from duotone.ledger.entries import Body, State, canonical, damaged, decoded, intact, nothing_of
 from duotone.ledger.stores import Entries, Row
-from duotone.ledger.sums import Spent
+from duotone.ledger.sums import Spent, Taken, read_taken
 from duotone.model.cost import Charge, Left
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.text import read_definition
+from duotone.privacy.renyi import RenyiDP
+from duotone.privacy.text import Definition, read_either
 
 EVERYBODY = "*"
 """In place of a name: each asker who has no allowance of their own."""
@@ -29,8 +30,8 @@ EVERYBODY = "*"
 class Share:
     """One asker's part of a dataset: what they have spent, and the allowance that bounds it; None where nothing does."""
 
-    spent: Spent = field(default_factory=Spent)
-    budget: ApproxDP | None = None
+    spent: Taken = field(default_factory=Spent)
+    budget: Definition | None = None
     number: int = 0
     """The entry of an allowance of their own; 0 where there is none."""
 
@@ -41,21 +42,24 @@ class Share:
     @property
     def fits(self) -> bool:
         """Whether the spending is within the allowance, in exact arithmetic."""
-        return self.budget is None or SumAccount(self.budget).fits(self.spent)
+        return self.budget is None or _account(self.budget).fits(self.spent)
 
     @property
     def left(self) -> Left | None:
         """What may still be spent of the allowance; None without one."""
-        return None if self.budget is None else SumAccount(self.budget).left(self.spent)
-
-    @property
-    def totals(self) -> tuple[float, float]:
-        """The (ε, δ) spent so far, as numbers to read."""
-        return SumAccount(self.budget or ApproxDP(0)).spent(self.spent)
+        if self.budget is None:
+            return None
+        left = _account(self.budget).left(self.spent)
+        return left if left.share is None else Left(delta=left.delta, share=left.share)
 
     def written(self, dataset: str, asker: str) -> dict[str, Any]:
         """The fields of a charge that this is the state after."""
         return {"filed": filed_under(dataset, asker), "asker_spent": self.spent.written(), "allowance": self.number}
+
+
+def _account(budget: Definition) -> Account:
+    """An allowance is an account of its own."""
+    return RenyiAccount(ApproxDP(0), budget) if isinstance(budget, RenyiDP) else SumAccount(budget)
 
 
 def filed_under(dataset: str, asker: str) -> str:
@@ -63,19 +67,19 @@ def filed_under(dataset: str, asker: str) -> str:
     return sha256(canonical({"asker": [dataset, *([] if asker == EVERYBODY else [asker])]}).encode()).hexdigest()
 
 
-def share_of(entries: Entries, dataset: str, asker: str) -> Share:
+def share_of(entries: Entries, dataset: str, asker: str, nothing: Taken) -> Share:
     """The part of an asker, or of everybody who has none of their own, of a dataset that has allowances, as the last entries
     say."""
-    own, spent, number = entries.filed(filed_under(dataset, asker)), Spent(), 0
+    own, spent, number = entries.filed(filed_under(dataset, asker)), nothing, 0
     if own is not None and asker != EVERYBODY:
         body = intact(entries, own)
-        spent, number = Spent.read(body["asker_spent"]), _number(own, body)
+        spent, number = read_taken(body["asker_spent"]), _number(own, body)
     row = entries.at(number) if number else entries.filed(filed_under(dataset, EVERYBODY))
     if row is None:
         return Share(spent)
     if row.kind != "allowance":
         raise damaged(row)
-    return Share(spent, read_definition(intact(entries, row)["budget"]), number)
+    return Share(spent, read_either(intact(entries, row)["budget"]), number)
 
 
 def _number(row: Row, body: Body) -> int:
@@ -89,24 +93,28 @@ def _number(row: Row, body: Body) -> int:
 class Askers:
     """Every asker of a dataset, computed from its charges: the sums are added up anew instead of read from the entries."""
 
-    spent: dict[str, Spent] = field(default_factory=dict)
-    allowances: dict[str, tuple[int, ApproxDP]] = field(default_factory=dict)
+    spent: dict[str, Taken] = field(default_factory=dict)
+    nothing: Taken = field(default_factory=Spent)
+    """What who has asked nothing has spent."""
+    allowances: dict[str, tuple[int, Definition]] = field(default_factory=dict)
     """The number and the budget of each asker's last allowance, and of everybody's."""
 
     def add(self, row: Row, body: Body) -> None:
         """Take one more entry into account."""
-        if body["kind"] == "charge" and "by" in body:
-            before = self.spent.get(body["by"], Spent())
-            self.spent[body["by"]] = before.plus(read_definition(body["notion"]), body["answers"])
+        if body["kind"] == "register":
+            self.nothing = nothing_of(body)
+        elif body["kind"] == "charge" and "by" in body:
+            before = self.spent.get(body["by"], self.nothing)
+            self.spent[body["by"]] = before.plus(read_either(body["notion"]), body["answers"])
         elif body["kind"] == "allowance":
-            self.allowances[body["asker"]] = row.seq, read_definition(body["budget"])
+            self.allowances[body["asker"]] = row.seq, read_either(body["budget"])
 
     def share(self, asker: str) -> Share:
         """An asker's part."""
         number, budget = self.allowances.get(asker, (0, None)) if asker != EVERYBODY else (0, None)
         if budget is None:
             budget = self.allowances.get(EVERYBODY, (0, None))[1]
-        return Share(self.spent.get(asker, Spent()), budget, number)
+        return Share(self.spent.get(asker, self.nothing), budget, number)
 
     def shares(self) -> dict[str, Share]:
         """The share of each asker who has spent something or has an allowance; everybody else comes last."""
@@ -125,7 +133,7 @@ class Askers:
         if kind == "allowance" and asker == EVERYBODY:
             return None
         share = self.share(asker)
-        if Spent.read(body["asker_spent"]) != share.spent or (kind == "charge" and body["allowance"] != share.number):
+        if read_taken(body["asker_spent"]) != share.spent or (kind == "charge" and body["allowance"] != share.number):
             return f"does not add up for {asker}"
         return f"goes beyond the allowance of {asker}" if kind == "charge" and not share.fits else None
 

@@ -19,8 +19,9 @@ from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.stores import Entries, Row
-from duotone.ledger.sums import Spent
-from duotone.privacy.text import read_definition
+from duotone.ledger.sums import Prices, Spent, Taken, read_taken
+from duotone.privacy.renyi import RenyiDP
+from duotone.privacy.text import read_either
 
 VERSION = 1
 """Of every entry."""
@@ -94,7 +95,7 @@ class State:
     """A dataset after an entry: its version, and what was charged. Every entry carries it, so that none need be re-read."""
 
     version: str = ""
-    spent: Spent = field(default_factory=Spent)
+    spent: Taken = field(default_factory=Spent)
     """What was charged."""
     charges: int = 0
     answers: int = 0
@@ -123,12 +124,13 @@ class State:
                 if ("filed" in body) != self.allowances:
                     raise DuotoneError("a charge carries its asker's sums where there are allowances, and only there")
                 if "calls" not in body:
-                    spent = self.spent.plus(read_definition(body["notion"]), body["answers"])
+                    spent = self.spent.plus(read_either(body["notion"]), body["answers"])
                 return replace(self, spent=spent, charges=self.charges + 1, calls=calls)
             case "answer":
                 return replace(self, spent=spent, answers=self.answers + 1, calls=calls)
             case "register":
-                return replace(self, version=body["version"], calls=Calls() if "close_calls" in body else None)
+                calls = Calls() if "close_calls" in body else None
+                return replace(self, version=body["version"], spent=nothing_of(body), calls=calls)
             case "version":
                 return replace(self, spent=spent, version=body["version"])
             case "asker" | "allowance":
@@ -155,7 +157,7 @@ class State:
         if not (whole and is_label(after["version"]) and after.keys() == (_AFTER | _AFTER_CALLS if called else _AFTER)):
             raise DuotoneError("this is not what an entry carries")
         calls = Calls(*counts[2:]) if called else None
-        return cls(after["version"], Spent.read(after["spent"]), after["charges"], after["answers"], *flags, calls)
+        return cls(after["version"], read_taken(after["spent"]), after["charges"], after["answers"], *flags, calls)
 
 
 def is_label(text: object) -> bool:
@@ -168,6 +170,16 @@ def label(text: str, name: str) -> str:
     if not is_label(text):
         raise DuotoneError(f"a {name} is a short printable text, got {text!r:.60}")
     return text
+
+
+def nothing_of(body: Body) -> Taken:
+    """What was charged when a dataset was registered so: nothing, in the sums of its account."""
+    if body["account"] != "renyi":
+        return Spent()
+    prices = read_either(body["prices"])
+    if not isinstance(prices, RenyiDP):
+        raise DuotoneError("an account renyi has prices of one order")
+    return Prices(prices.order)
 
 
 def signed(by: str | None) -> dict[str, str]:

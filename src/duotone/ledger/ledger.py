@@ -26,7 +26,7 @@ from duotone.ledger.registration import latest_time, load
 from duotone.ledger.request import Forms, Request, Standing, standing
 from duotone.ledger.statement import ClearAnswers
 from duotone.ledger.stores import SKEW, Entries, Store, open_store
-from duotone.model.cost import AnsweredBefore, CloseCallCharge, Cost, Left, Quote, Receipt
+from duotone.model.cost import AnsweredBefore, Charge, CloseCallCharge, Cost, Left, Quote, Receipt
 
 LONGEST_WAIT = 10**6
 
@@ -76,6 +76,7 @@ class _Charged:
     before: AnsweredBefore | None
     calls: int
     """The close calls that are reserved for it."""
+    one_of: int | None
 
 
 class Ledger(Owned):
@@ -152,7 +153,8 @@ class Ledger(Owned):
             after.must_fit(request, before)
             key, otherwise = request.key(before.state), request.answered_otherwise(entries, before.state)
             seq = self._append(entries, body, after.state)
-        return _Charged(seq, key, after.left, after.allowance, otherwise, body.get("calls", 0))
+        one_of = None if "calls" in body else before.registered.account.one_of(request.charge)
+        return _Charged(seq, key, after.left, after.allowance, otherwise, body.get("calls", 0), one_of)
 
     def _free(self, entries: Entries, request: Request, before: Standing) -> Receipt | None:
         """The recorded answer; None where there is none."""
@@ -199,7 +201,7 @@ class Ledger(Owned):
             self._append(entries, body, after, patient=True)
         left = charged.left if calls is None else registered.left(after)
         about = charged.seq, left, after.unanswered, charged.allowance, charged.before
-        return Receipt(json.loads(text), False, *about, calls)
+        return Receipt(json.loads(text), False, *about, calls, charged.one_of)
 
     @contextmanager
     def _writing(self, *, create: bool = False, accepting: bool = False, anew: bool = False) -> Iterator[Entries]:
@@ -285,7 +287,8 @@ class Ledger(Owned):
                     answered.add(request.key(now.state))
                 before = None if free else request.answered_otherwise(entries, now.state)
                 parts = () if fits else beyond(request.charge, now.left, now.allowance)
-                quotes.append(Quote(request.charge, free, fits, now.left, now.allowance, before, parts))
+                one_of = now.registered.account.one_of(request.charge) if isinstance(request.charge, Charge) else None
+                quotes.append(Quote(request.charge, free, fits, now.left, now.allowance, before, parts, one_of))
         return quotes
 
     def stands(self, dataset: str, *, by: str | None = None) -> Standing:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,10 @@ from duotone.ledger.verify import Verdict, verify
 from duotone.line.three_way import ThreeWay
 from duotone.model.notice import Notice
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import Given, exact
+
+FINEST_SHARE = 1000
+"""The largest denominator of an allowance that is a share of a budget."""
 
 
 class Owned(ABC):
@@ -55,17 +60,19 @@ class Owned(ABC):
         neighbours: str,
         version: str,
         account: AccountName = "sum",
+        answers: int | None = None,
         close_calls: ThreeWay | None = None,
         definite: ApproxDP | None = None,
         by: str | None = None,
     ) -> Registered:
         """Give a dataset its total budget, once and for all; makes the ledger where there is none.
 
-        `account` is how answers add up (see `docs/budgets.md`). With `close_calls`, questions are asked so that only those are
-        charged that are too close to call (docs/theory.md), but for a part that may be set aside for `definite` answers, which
-        the account is for.
+        `account` is how answers add up (docs/budgets.md): "sum", for few, or "renyi", for many, of which so many `answers` are
+        expected (1,000 where it is not said): it then serves these best, and admits any other number. With `close_calls`,
+        questions are asked so that only those are charged that are too close to call (docs/theory.md), but for a part that may
+        be set aside for `definite` answers, which the account is for.
         """
-        about = unit, neighbours, account, close_calls, definite
+        about = unit, neighbours, account, answers, close_calls, definite
         registered = registration(dataset, budget, *about)
         labelled = {"version": label(version, "version"), **signed(by)}
         body = {"kind": "register", "v": VERSION, **registered.written(), **labelled}
@@ -86,26 +93,37 @@ class Owned(ABC):
             body = {"kind": "version", "v": VERSION, "dataset": dataset, "version": version, **signed(by)}
             self._append(entries, body, state.after(body))
 
-    def allow(self, dataset: str, asker: str, budget: ApproxDP, *, by: str | None = None) -> None:
-        """Give an asker an allowance: so much of the dataset's budget, by sums of ε and δ, in all that they have asked and ask.
+    def allow(
+        self,
+        dataset: str,
+        asker: str,
+        budget: ApproxDP | None = None,
+        *,
+        share: Given | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Give an asker an allowance, for all that they have asked and ask: a `share` of the dataset's budget, as "1/5"; or, in
+        an account sum, an (ε, δ).
 
         The asker `*` is each one who has no allowance of their own. A later allowance replaces an earlier one. From the first
         allowance on, every charge must say who asks. The dataset's own budget stays as it is.
         """
-        if not isinstance(budget, ApproxDP):
-            raise DuotoneError(f"an allowance must be an ApproxDP, got {type(budget).__name__}")
+        part, asker = _part(budget, share), label(asker, "name")
         about = {"v": VERSION, "dataset": label(dataset, "dataset"), **signed(by)}
-        allowance: dict[str, Any] = {"kind": "allowance", **about, "asker": label(asker, "name"), "budget": write(budget)}
         with self._writing() as entries:
-            state = self._open_state(entries, dataset)
+            state, account = self._open_state(entries, dataset), load(entries, dataset)[0].account
             if state.calls is not None:
                 raise LedgerError(f"{dataset} is asked with close calls, which are counted for all askers together")
+            if isinstance(part, ApproxDP) and account.name != "sum":
+                raise DuotoneError(f"{dataset} has an account {account.name}: an allowance is a share of its budget (share)")
+            own = part if isinstance(part, ApproxDP) else account.part(part)
+            allowance: dict[str, Any] = {"kind": "allowance", **about, "asker": asker, "budget": write(own)}
             if not state.allowances:
                 for name, spent in askers_so_far(entries, dataset, state).spent.items():
                     body = {"kind": "asker", **about, "asker": name, "asker_spent": spent.written()}
                     state = self._filed(entries, {**body, "filed": filed_under(dataset, name)}, state)
             if asker != EVERYBODY:
-                allowance["asker_spent"] = share_of(entries, dataset, asker).spent.written()
+                allowance["asker_spent"] = share_of(entries, dataset, asker, account.nothing).spent.written()
             self._filed(entries, {**allowance, "filed": filed_under(dataset, asker)}, state)
 
     def close_dataset(self, dataset: str, *, by: str | None = None) -> None:
@@ -186,7 +204,9 @@ class Owned(ABC):
     def share(self, dataset: str, asker: str) -> Share:
         """An asker's part of a dataset, as the last entries say; without any allowances, an empty one."""
         with damage_as_error(), self._store.reading() as entries:
-            return share_of(entries, dataset, asker) if load(entries, dataset)[1].allowances else Share()
+            registered, state = load(entries, dataset)
+            nothing = registered.account.nothing
+            return share_of(entries, dataset, asker, nothing) if state.allowances else Share(nothing)
 
     def statement(self, dataset: str) -> Statement:
         """What was asked when, by whom, at what cost, and what is left."""
@@ -213,6 +233,20 @@ class Owned(ABC):
         The copy is a ledger like any other: charging it and this one spends the same budget twice.
         """
         return backup(self._store, path)
+
+
+def _part(budget: ApproxDP | None, share: Given | None) -> ApproxDP | Fraction:
+    """What an allowance is, as it was given."""
+    if (budget is None) == (share is None):
+        raise DuotoneError("an allowance is a share of the budget, or a budget of its own: give one of the two")
+    if share is None:
+        if not isinstance(budget, ApproxDP):
+            raise DuotoneError(f"an allowance must be an ApproxDP, got {type(budget).__name__}")
+        return budget
+    part = exact(share, "share")
+    if not (0 < part <= 1 and part.denominator <= FINEST_SHARE):
+        raise DuotoneError(f"a share is above 0 and at most 1, in parts of {FINEST_SHARE} at the finest, got {share}")
+    return part
 
 
 def _registered_already(dataset: str, state: State) -> Notice:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
-from duotone.ledger.accounts import Account, AccountName, SumAccount, write
+from duotone.ledger.accounts import EXPECTED, Account, AccountName, RenyiAccount, SumAccount, write
 from duotone.ledger.close_calls import CloseCalls, beside, most_close_calls
 from duotone.ledger.entries import Body, State, dated, intact, is_label, label
 from duotone.ledger.stores import Entries
@@ -16,7 +16,8 @@ from duotone.line.three_way import ThreeWay, three_way_table
 from duotone.model.cost import Left
 from duotone.model.notice import Refusal
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.text import read_definition
+from duotone.privacy.renyi import RenyiDP
+from duotone.privacy.text import read_definition, read_either
 
 NEIGHBOURS = ("add-remove", "replace")
 
@@ -77,6 +78,7 @@ def registration(
     unit: str,
     neighbours: str,
     account: AccountName = "sum",
+    answers: int | None = None,
     close_calls: ThreeWay | None = None,
     definite: ApproxDP | None = None,
 ) -> Registered:
@@ -97,7 +99,7 @@ def registration(
         three_way_table(close_calls)  # refuses an epsilon at which nothing could be asked
         budget = definite or ApproxDP(0)
     budget = read_definition(write(budget))
-    chosen = account_of(budget, {"account": account})
+    chosen = _chosen(budget, account, answers)
     return Registered(label(dataset, "dataset"), budget, label(unit, "unit"), neighbours, chosen, called)
 
 
@@ -132,7 +134,27 @@ def names(entries: Entries) -> list[str]:
 
 
 def account_of(budget: ApproxDP, written: Mapping[str, Any]) -> Account:
-    """The account that a ledger recorded: its meaning never changes."""
+    """The account that a ledger recorded, as it was written: its meaning never changes."""
     if written["account"] == "sum":
         return SumAccount(budget)
-    raise DuotoneError(f"an account is sum, got {written['account']!s:.60}")
+    if written["account"] == "renyi":
+        prices, expected = read_either(written["prices"]), written["expected"]
+        if not (isinstance(prices, RenyiDP) and type(expected) is int and expected >= 1):
+            raise DuotoneError("an account renyi has prices of one order, and a number of answers that are expected")
+        return RenyiAccount(budget, prices, expected)
+    raise _unknown(written["account"])
+
+
+def _chosen(budget: ApproxDP, account: str, answers: int | None) -> Account:
+    """The account of a new dataset."""
+    if account == "renyi":
+        return RenyiAccount.of(budget, EXPECTED if answers is None else answers)
+    if account != "sum":
+        raise _unknown(account)
+    if answers is not None:
+        raise DuotoneError("the number of answers that are expected is for an account renyi: leave answers out, or choose that")
+    return SumAccount(budget)
+
+
+def _unknown(account: object) -> DuotoneError:
+    return DuotoneError(f"an account is sum or renyi, got {account!s:.60}")

@@ -13,12 +13,12 @@ from duotone.ledger.allowances import EVERYBODY, Share, share_of
 from duotone.ledger.entries import VERSION, Body, State, canonical, key_of, label, loaded, signed
 from duotone.ledger.registration import Registered, load
 from duotone.ledger.stores import Entries, Row
-from duotone.ledger.sums import Spent
 from duotone.model.cost import AnsweredBefore, Charge, CloseCallCharge, Cost, Left, Shortfall
 from duotone.model.notice import Notice, Refusal
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import show
-from duotone.privacy.text import read_definition
+from duotone.privacy.renyi import RenyiDP
+from duotone.privacy.text import Definition, read_either
 
 LONGEST_QUESTION = 100_000
 FIXED = ("balanced", "selection")
@@ -181,7 +181,7 @@ class Standing:
         if not self.registered.fits(self.state):
             aside = None
             if isinstance(cost, Charge) and self.registered.close_calls is not None:
-                aside = None if account.fits(Spent().plus(cost.privacy, 1)) else self.registered.budget
+                aside = None if account.fits(account.nothing.plus(cost.privacy, 1)) else self.registered.budget
             parts = beyond(cost, before.left)
             raise OverBudget(Shortfall(request.dataset, cost, before.left, beyond=parts, set_aside=aside))
         if not self.fits and before.allowance is not None:
@@ -193,13 +193,14 @@ def standing(entries: Entries, dataset: str, about: tuple[str, str], by: str | N
     """How a dataset stands now; its unit and neighbours must be those that it was registered with."""
     registered, state = load(entries, dataset)
     registered.check(*about)
-    share = share_of(entries, dataset, by) if state.allowances and by is not None else None
+    share = share_of(entries, dataset, by, registered.account.nothing) if state.allowances and by is not None else None
     return Standing(registered, state, share)
 
 
 def _differs(terms: Body, body: Body) -> tuple[str, ...]:
-    now, then = (read_definition(each["notion"]) for each in (terms, body))
-    budget = {"epsilon": _first(now) != _first(then), "delta": Fraction(now.delta) != Fraction(then.delta)}
+    now, then = (read_either(each["notion"]) for each in (terms, body))
+    name = "price" if isinstance(now, RenyiDP) or isinstance(then, RenyiDP) else "epsilon"
+    budget = {name: _first(now) != _first(then), "delta": Fraction(now.delta) != Fraction(then.delta)}
     fixed = any(set(each["boundary"].split("+")) <= {*FIXED} for each in (terms, body))
     # where both boundaries follow from costs, and the budgets differ, the costs may be the same
     costs = terms["boundary"] != body["boundary"] and (fixed or not any(budget.values()))
@@ -207,7 +208,9 @@ def _differs(terms: Body, body: Body) -> tuple[str, ...]:
     return tuple(name for name, differs in (budget | other).items() if differs)
 
 
-def _first(privacy: ApproxDP) -> tuple[str, Fraction]:
+def _first(privacy: Definition) -> tuple[str, Fraction]:
+    if isinstance(privacy, RenyiDP):
+        return f"order {privacy.order}, price", privacy.price
     if privacy.epsilon_exact is None:
         return "e^epsilon", privacy.exp_epsilon
     return "epsilon", privacy.epsilon_exact
@@ -215,7 +218,8 @@ def _first(privacy: ApproxDP) -> tuple[str, Fraction]:
 
 def _budget(definition: str, answers: int) -> str | None:
     """The budget that is divided among so many answers under a definition; None where it is long, or not known exactly."""
-    budget = read_definition(definition).unsplit(answers)
+    each = read_either(definition)
+    budget = each.unsplit(answers) if isinstance(each, ApproxDP) else None
     if budget is None:
         return None
     name, first = _first(budget)

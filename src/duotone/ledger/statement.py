@@ -13,11 +13,10 @@ from duotone.ledger.entries import Body, State, at, decoded
 from duotone.ledger.registration import Registered, load
 from duotone.ledger.stores import Entries, Store
 from duotone.ledger.stores.store import Scan
-from duotone.ledger.sums import Spent
+from duotone.ledger.sums import Taken
 from duotone.model.answer import in_words, recorded_answer
 from duotone.model.cost import Left
-from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.text import read_definition
+from duotone.privacy.text import Definition, read_either
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class ChargeRecord:
     at: datetime
     by: str | None
     question: str
-    privacy: ApproxDP
+    privacy: Definition
     boundary: str
     answers: int
     again: bool
@@ -68,7 +67,7 @@ class ChargeRecord:
         return self.boundary.split("+")[0]
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> Taken:
         """What the dataset had spent after this charge."""
         return self.state.spent
 
@@ -95,7 +94,7 @@ class Statement:
 
     @property
     def spent(self) -> tuple[float, float]:
-        """(ε, δ) of everything charged so far, by the dataset's privacy filter."""
+        """(ε, δ) of everything charged so far, by the dataset's account."""
         return self.registered.account.spent(self.state.spent)
 
     @property
@@ -139,7 +138,7 @@ def charge_record(seq: int, body: Body, state: State, answer: Body | None) -> Ch
         at=at(body),
         by=body.get("by"),
         question=body["question"],
-        privacy=read_definition(body["notion"]),
+        privacy=read_either(body["notion"]),
         boundary=body["boundary"],
         answers=body["answers"],
         again=bool(body["again"]),

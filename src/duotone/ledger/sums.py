@@ -1,4 +1,4 @@
-"""Running sums: what a dataset has spent so far, as four numbers that every charge is added to.
+"""Running sums: what a dataset has spent so far, as a few numbers that every charge is added to.
 
 Charges are summed, never merged under a key: two definitions that look alike may differ in their last digit.
 """
@@ -16,6 +16,8 @@ import gmpy2
 
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.renyi import LARGEST_ORDER, RenyiDP, price_of
+from duotone.privacy.text import Definition
 
 EXACT = 4224
 """The bits of a sum's numerator and denominator up to which it is exact: a privacy parameter has 4096 at most."""
@@ -49,8 +51,10 @@ class Spent:
     def __repr__(self) -> str:
         return f"Spent({', '.join(f'{name}={value}' for name, value in self.written().items())})"
 
-    def plus(self, privacy: ApproxDP, answers: int = 1) -> Spent:
+    def plus(self, privacy: Definition, answers: int = 1) -> Spent:
         """The sums after `answers` more answers, each under this definition."""
+        if isinstance(privacy, RenyiDP):
+            raise DuotoneError(f"{privacy} has no epsilon to add up: charge it to an account renyi of order {privacy.order}")
         epsilon, product, each = self.epsilon, self.exp_epsilon, epsilon_above(privacy)
         if privacy.epsilon_exact is not None:
             epsilon += answers * each
@@ -68,6 +72,10 @@ class Spent:
             epsilon, product = epsilon + log_above(product), Fraction(1)
         return Spent(self.answers, *map(rounded_up, (epsilon, product, self.delta)))
 
+    def numbers(self) -> dict[str, Fraction]:
+        """Σε and Σδ, rounded up."""
+        return {"epsilon": self.epsilon + log_above(self.exp_epsilon), "delta": self.delta}
+
     def written(self) -> dict[str, Any]:
         """As an entry carries it: whole numbers and fractions as text."""
         sums = {"epsilon": self.epsilon, "exp_epsilon": self.exp_epsilon, "delta": self.delta}
@@ -83,6 +91,65 @@ class Spent:
         if not (type(answers) is int and answers >= 0 and product >= 1):
             raise DuotoneError("these are not the sums of an entry")
         return cls(answers, epsilon, product, delta)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What was charged where the prices of one Rényi order multiply: how many answers, the product of their prices, and Σδ.
+
+    Guarantee: neither is ever below the true one; both are exact or rounded up as in `Spent`. A product of 2^12000 stands for
+    any larger one, and no budget admits it.
+
+    >>> Prices(2).plus(RenyiDP(2, "5/4")).plus(RenyiDP(2, "3/2", "1/8"), 2)
+    Prices(answers=3, order=2, price=45/16, delta=1/4)
+    """
+
+    order: int
+    answers: int = 0
+    price: Fraction = Fraction(1)
+    delta: Fraction = Fraction(0)
+
+    def __repr__(self) -> str:
+        return f"Prices({', '.join(f'{name}={value}' for name, value in self.written().items())})"
+
+    def plus(self, privacy: Definition, answers: int = 1) -> Prices:
+        """The product and the sum after `answers` more answers, each under this definition."""
+        each = price_of(privacy, self.order)
+        power = _power(each.price, answers)
+        price = LARGEST if power is None else self.price * power
+        return Prices(self.order, self.answers + answers, price, self.delta + answers * each.delta).bounded()
+
+    def bounded(self) -> Prices:
+        """The same, each number rounded up to a fraction short enough to write down."""
+        return Prices(self.order, self.answers, rounded_up(min(self.price, LARGEST)), rounded_up(self.delta))
+
+    def numbers(self) -> dict[str, Fraction]:
+        """The product of prices, and Σδ."""
+        return {"price": self.price, "delta": self.delta}
+
+    def written(self) -> dict[str, Any]:
+        """As an entry carries it: whole numbers and fractions as text."""
+        numbers = {"price": sum_text(self.price), "delta": sum_text(self.delta)}
+        return {"answers": self.answers, "order": self.order, **numbers}
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any]) -> Prices:
+        """What `written` wrote; anything else is refused."""
+        answers, order = written["answers"], written["order"]
+        known = written.keys() == {"answers", "order", "price", "delta"} and type(answers) is int and type(order) is int
+        price, delta = (read_sum(written[name]) for name in ("price", "delta")) if known else (Fraction(0),) * 2
+        if not (known and answers >= 0 and 2 <= order <= LARGEST_ORDER and 1 <= price <= LARGEST):
+            raise DuotoneError("these are not the sums of an entry")
+        return cls(order, answers, price, delta)
+
+
+Taken = Spent | Prices
+"""What was charged."""
+
+
+def read_taken(written: Mapping[str, Any]) -> Taken:
+    """What an entry carries."""
+    return Prices.read(written) if isinstance(written, dict) and "order" in written else Spent.read(written)
 
 
 def rounded_up(x: Fraction) -> Fraction:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.ledger.accounts import Account, charge_of, write
+from duotone.ledger.accounts import Account, RenyiAccount, charge_of, write
 from duotone.ledger.allowances import Askers
 from duotone.ledger.close_calls import proved
 from duotone.ledger.entries import DAMAGE, OF_LEDGER, Body, State, at, decoded, digest, key_of, row_of
@@ -117,6 +117,8 @@ class _Replay:
             registered = Registered.read(body)
             if registered.close_calls is not None and not proved(registered.close_calls):
                 return "registers more close calls than fit into their budget"
+            if isinstance(registered.account, RenyiAccount) and not registered.account.proved:
+                return "registers prices that come to more than its budget"
             self.datasets[row.dataset] = _Dataset(registered)
         dataset = self.datasets[row.dataset]
         if not _belongs(row, body, dataset):

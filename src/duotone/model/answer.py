@@ -13,7 +13,7 @@ from duotone.errors import DuotoneError, MissingExtra
 from duotone.line.mechanism import Boundary, on_line
 from duotone.line.noise import Margin, Noise, Sure, same_answer
 from duotone.line.table import Outcome, line_table
-from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.text import Definition
 from duotone.words.sentences import brief
 
 SHOWN = 50
@@ -49,11 +49,11 @@ class CountLimit:
 
 
 @lru_cache(maxsize=32)
-def _noise(privacy: ApproxDP, boundary: Boundary) -> Noise:
+def _noise(privacy: Definition, boundary: Boundary) -> Noise:
     return line_table(on_line(privacy, boundary)).noise
 
 
-def in_words(recorded: Any, privacy: ApproxDP, boundary: Boundary) -> str:
+def in_words(recorded: Any, privacy: Definition, boundary: Boundary) -> str:
     """A recorded answer in words: with how sure it is, if it has a margin.
 
     >>> usual = ApproxDP(1, "1e-6"), "balanced"
@@ -67,7 +67,7 @@ def in_words(recorded: Any, privacy: ApproxDP, boundary: Boundary) -> str:
     return f"{said}, {brief(numbers)}" if numbers else said
 
 
-def recorded_answer(recorded: Any, privacy: ApproxDP, boundary: Boundary) -> tuple[str, dict[str, Any]]:
+def recorded_answer(recorded: Any, privacy: Definition, boundary: Boundary) -> tuple[str, dict[str, Any]]:
     """A recorded answer: as a word, and the numbers that say how sure it is, if any.
 
     >>> said, numbers = recorded_answer(-6, ApproxDP(1, "1e-6"), "balanced")

@@ -14,6 +14,7 @@ from duotone.line.table import Table, line_table
 from duotone.line.three_way import ThreeWay
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import probability, show
+from duotone.privacy.text import Definition
 from duotone.words import budgets as words
 
 MOST_ANSWERS, MOST_QUESTIONS = 2**17, 2**31
@@ -43,8 +44,8 @@ class Charge:
     def __post_init__(self) -> None:
         if any(other.privacy != self.mechanism.privacy for other in self.also):
             raise DuotoneError("all mechanisms of a charge must have the same privacy definition: charge others separately")
-        if not isinstance(self.mechanism.privacy, ApproxDP):
-            raise DuotoneError("a ledger charges for (epsilon, delta)-privacy")
+        if not isinstance(self.mechanism.privacy, Definition):
+            raise DuotoneError("a ledger charges for an ApproxDP or a RenyiDP")
         if not (type(self.answers) is int and 1 <= self.answers <= MOST_ANSWERS):
             raise DuotoneError(f"a charge has from 1 to {MOST_ANSWERS} answers, got {self.answers}")
 
@@ -52,11 +53,11 @@ class Charge:
         return words.price(self.numbers())
 
     @property
-    def privacy(self) -> ApproxDP:
+    def privacy(self) -> Definition:
         """The privacy definition of each answer."""
         privacy = self.mechanism.privacy
-        if not isinstance(privacy, ApproxDP):
-            raise DuotoneError("a ledger charges for (epsilon, delta)-privacy")
+        if not isinstance(privacy, Definition):
+            raise DuotoneError("a ledger charges for an ApproxDP or a RenyiDP")
         return privacy
 
     @property
@@ -120,7 +121,8 @@ class Left:
 
     `epsilon` and `delta` are exact or rounded down, and at least 0. Where close calls are counted, `close_calls` are left, and
     `reserved` ones are for answers under way, or lost; the rest is then for definite answers, and missing where nothing is set
-    aside for these.
+    aside for these. In an account `renyi` a `share` of the budget is left, of 1 in all: that is about `answers` that are wrong
+    with at most `wrong` if so many `people` would flip them; `delta` is then left for answers that have one.
 
     >>> Left(Fraction(1, 2), Fraction(1, 10**6)), Left(Fraction(1, 3), Fraction(0)).document()
     (<Left: epsilon 0.5, delta 1e-06>, {'epsilon': 0.3333333333333333, 'delta': 0.0})
@@ -128,6 +130,10 @@ class Left:
 
     epsilon: Fraction | None = None
     delta: Fraction | None = None
+    share: float | None = None
+    answers: int | None = None
+    wrong: float | None = None
+    people: int | None = None
     close_calls: int | None = None
     reserved: int | None = None
 
@@ -187,6 +193,8 @@ class Receipt:
     """The same question with an answer at another budget, if this one was charged."""
     calls: int | None = None
     """How many of its answers were too close to call, and were charged; None if every answer is charged."""
+    one_of: int | None = None
+    """Of how many answers at this price the whole budget consists, in an account renyi."""
 
     def document(self) -> dict[str, Any]:
         """The cost, as JSON."""
@@ -195,6 +203,7 @@ class Receipt:
             counted = {"close_calls": charged, "close_calls_left": self.left.close_calls, "left": self.left.document()}
             return {"free": not charged, "recorded": self.free, "charge": self.charge, **counted}
         document = {"free": self.free, "charge": self.charge, "left": self.left.document()}
+        document |= {} if self.one_of is None or self.free else {"one_of": self.one_of}
         document |= {} if self.allowance is None else {"allowance": self.allowance.document()}
         return document | ({} if self.before is None else {"answered_before": self.before.entry})
 
@@ -214,11 +223,14 @@ class Quote:
     """The same question with an answer at another budget, if this one is not free."""
     beyond: tuple[str, ...] = ()
     """The parts of the cost, epsilon or delta, that exceed what is left."""
+    one_of: int | None = None
+    """Of how many answers at this price the whole budget consists, in an account renyi."""
 
     def document(self) -> dict[str, Any]:
         """As JSON, with the price if it is not free."""
         document: dict[str, Any] = {"free": self.free, "fits": self.fits, "left": self.left.document()}
         document |= {} if self.free else {"price": as_json(self.cost.numbers())}
+        document |= {} if self.free or self.one_of is None else {"one_of": self.one_of}
         document |= {} if self.fits else {"beyond": list(self.beyond)}
         document |= {} if self.before is None else {"answered_before": self.before.entry}
         return document | ({} if self.allowance is None else {"allowance": self.allowance.document()})
@@ -259,6 +271,6 @@ def as_json(numbers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, ApproxDP):
+    if isinstance(value, Definition):
         return words.definition_numbers(value)
     return float(value) if isinstance(value, Fraction) else value

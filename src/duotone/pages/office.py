@@ -10,8 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from duotone.desk.callers import Refused
-from duotone.pages.ask import answer_shown
-from duotone.pages.asked_form import EPSILONS
+from duotone.pages.ask import EPSILONS, answer_shown
 from duotone.pages.menus import counted_people
 from duotone.pages.render import Page, do, download, form_of, number_of, quoted, render, to, who
 from duotone.privacy.numbers import exact

@@ -10,6 +10,7 @@ import math
 import struct
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache, lru_cache
 from typing import Any, overload
 
 import gmpy2
@@ -20,11 +21,13 @@ from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import LONGEST, ApproxDP
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Given, Number, exact, float_above, float_below, probability, root_below, show
-from duotone.privacy.renyi_curve import Curve, largest_whole
+from duotone.privacy.renyi_curve import Curve, largest_whole, people_for
 
 LARGEST_ORDER = 256
 """A larger order is of use for budgets alone that hardly any answer fits into."""
 FLOAT = 53 + 11
+ENOUGH = 10**5
+"""The best order for more answers is that for so many."""
 DIGITS = 192
 """The bits of a price and of a budget that are rounded, beyond those by which a price is next to 1."""
 
@@ -211,6 +214,37 @@ def renyi_budget(privacy: ApproxDP, order: int, aside: Given) -> Fraction:
     with gmpy2.context(precision=DIGITS, round=gmpy2.RoundDown, emax=gmpy2.get_emax_max()):
         top, bottom = gmpy2.mpfr(gmpy2.mpq(budget)).as_integer_ratio()
     return Fraction(int(top), int(bottom))
+
+
+@lru_cache(maxsize=256)
+def best_order(privacy: ApproxDP, answers: int, wrong: float = 1e-3) -> int:
+    """The order of a budget from which so many balanced answers of equal price are wrong with at most `wrong` from the fewest
+    people on; a tenth of δ is set aside.
+
+    It changes little: from ten answers on, any order near the best one needs hardly more people.
+
+    >>> [best_order(ApproxDP(1, "1e-6"), answers) for answers in (10, 1000, 100_000)]
+    [19, 21, 22]
+    """
+    if not (type(answers) is int and answers >= 1 and 0 < wrong < 0.5):
+        raise DuotoneError(
+            f"an order is chosen for at least 1 answer that is wrong less than half the time, got {answers}, {wrong}"
+        )
+    renyi_budget(privacy, LARGEST_ORDER, Fraction(privacy.delta) / 10)  # raises where nothing fits at any order
+    log_budgets = {k: _log_budget(privacy, k) for k in range(1, LARGEST_ORDER)}
+    orders = [k for k, log_budget in log_budgets.items() if log_budget >= 0]
+    shared = min(answers, ENOUGH)
+    people = cache(lambda place: people_for(orders[place], min(log_budgets[orders[place]] / shared, 600), wrong))
+    low, high = 0, len(orders) - 1
+    while low < high:  # it falls and then rises
+        middle = (low + high) // 2
+        low, high = (low, middle) if people(middle) <= people(middle + 1) else (middle + 1, high)
+    return orders[low] + 1
+
+
+def _log_budget(privacy: ApproxDP, k: int) -> float:
+    """The logarithm of `renyi_budget`."""
+    return math.log(privacy.delta * 0.9) + k * privacy.epsilon + math.log(k + 1) + k * math.log1p(1 / k)
 
 
 def _next_to_one(y: Fraction) -> int:

@@ -10,6 +10,7 @@ estimate, which whoever needs a guarantee puts to `close_on`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -113,3 +114,30 @@ def largest_whole(holds: Callable[[Any], bool], near: Any, least: Any, most: Any
         middle = (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
+
+
+def people_for(k: int, log_price: float, wrong: float) -> float:
+    """From how many people on a balanced answer of order k + 1 is wrong with `wrong` at most; between two numbers by how far
+    each is from that. In floats, to compare orders.
+
+    >>> round(people_for(19, 0.0091, 1e-3), 1)
+    235.8
+    """
+    price = math.exp(log_price)
+    low, high = 0.0, 0.5  # how often the wrong answer is given at the boundary
+    for _ in range(60):
+        u = (low + high) / 2
+        odds = math.exp(min(k * math.log(1 / u - 1), 700))
+        low, high = (low, u) if (1 - u) * odds + u / odds <= price else (u, high)
+    error = before = high
+    people = 1
+    while error > wrong:
+        before, u, people = error, error * (error / price) ** (1 / k), people + 1
+        for _ in range(MOST_ROUNDS):
+            first, second = (before / u) ** (k + 1), ((1 - before) / (1 - u)) ** (k + 1)
+            moved = (u * first + (1 - u) * second - price) / (k * (first - second))
+            u += moved
+            if not moved > 1e-9 * u:
+                break
+        error = u
+    return people - math.log(wrong / error) / math.log(before / error) if people > 1 else error / wrong

@@ -1,2 +1,2 @@
 """Sentences, by code and audience. `sentences` formats one, with options as each audience writes them, and says how
-sure an answer is; `refusals` and `notes` hold the templates, `budgets` puts costs and budgets into words."""
+sure an answer is; `codes` has the templates, `budgets` puts costs and budgets into words."""

@@ -5,11 +5,14 @@ With `symbols`, ε and δ are written as on pages; without, the text can be type
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.renyi import RenyiDP
+from duotone.privacy.text import Definition
 
 Numbers = Mapping[str, Any]
 FACTOR = "e^"
@@ -24,24 +27,32 @@ def decimal(value: object) -> str:
     return "–" if value is None else f"{float(Fraction(str(value))):.4g}"
 
 
-def each(privacy: ApproxDP | Numbers, *, symbols: bool = False) -> str:
+def each(privacy: Definition | Numbers, *, symbols: bool = False) -> str:
     """The privacy of one answer.
+
+    >>> each(RenyiDP(20, "1.01")), each({"order": 20, "price": 1.01, "delta": 0}, symbols=True)
+    ('price 1.01 of order 20', 'price 1.01 of order 20')
 
     >>> each(ApproxDP(exp_epsilon=2)), each(ApproxDP(exp_epsilon=2), symbols=True), each({"epsilon": 0.5, "delta": 0.0})
     ('ApproxDP(exp_epsilon=2, delta=0)', 'e^ε 2, δ 0', 'epsilon 0.5, delta 0')
     """
-    if isinstance(privacy, ApproxDP):
-        if not symbols:
+    if isinstance(privacy, Definition):
+        if not symbols and isinstance(privacy, ApproxDP):
             return str(privacy)
         privacy = definition_numbers(privacy)
+    if "order" in privacy:
+        price = f"price {float(privacy['price']):.8g} of order {privacy['order']}"
+        return f"{price}, {'δ' if symbols else 'delta'} {decimal(privacy['delta'])}" if privacy["delta"] else price
     ratio = "exp_epsilon" in privacy
     first, delta = privacy["exp_epsilon" if ratio else "epsilon"], privacy["delta"]
     epsilon_word, delta_word = ("ε", "δ") if symbols else ("epsilon", "delta")
     return f"{FACTOR * ratio}{epsilon_word} {decimal(first)}, {delta_word} {decimal(delta)}"
 
 
-def definition_numbers(privacy: ApproxDP) -> dict[str, float]:
-    """A definition's numbers for display: ε and δ, and e^ε if that was given."""
+def definition_numbers(privacy: Definition) -> dict[str, float]:
+    """A definition in numbers to read: ε, δ, and e^ε where that was given; or order, price and δ."""
+    if isinstance(privacy, RenyiDP):
+        return {"order": privacy.order, "price": float(privacy.price), "delta": float(privacy.delta)}
     numbers = {"epsilon": privacy.epsilon, "delta": float(privacy.delta)}
     return numbers if privacy.epsilon_exact is not None else {**numbers, "exp_epsilon": float(privacy.exp_epsilon)}
 
@@ -56,10 +67,46 @@ def left(numbers: Numbers, *, symbols: bool = False) -> str:
     """
     calls = _many(numbers["close_calls"], "close call") if "close_calls" in numbers else ""
     definite = ""
-    if "epsilon" in numbers:
+    if "share" in numbers:
+        definite = f"{percent(numbers['share'])} of the budget"
+        if "answers" in numbers:
+            definite = f"{definite}, about {stated(numbers)}"
+    elif "epsilon" in numbers:
         words = ("ε", "δ") if symbols else ("epsilon", "delta")
         definite = f"{words[0]} {float(numbers['epsilon']):.6g}, {words[1]} {float(numbers['delta']):.6g}"
     return f"{calls}; for definite answers: {definite}" if calls and definite else calls or definite
+
+
+def stated(numbers: Numbers) -> str:
+    """How many answers are left, at the accuracy that is stated.
+
+    >>> stated({"answers": 993, "wrong": 0.001, "people": 236})
+    '993 answers that are wrong at most once in a thousand if 236 people would flip them'
+    """
+    seldom = "once in a thousand" if numbers["wrong"] == 1e-3 else f"once in {1 / numbers['wrong']:,.0f}"
+    people = "one person" if numbers["people"] == 1 else f"{numbers['people']:,} people"
+    many = f"{numbers['answers']:,} answer{'s' * (numbers['answers'] != 1)}"
+    return f"{many} that are wrong at most {seldom} if {people} would flip them"
+
+
+def percent(share: float) -> str:
+    """A share to read: two digits that count, and no more than is there.
+
+    >>> percent(1), percent(0.99285), percent(0.00715), percent(0.0)
+    ('100 %', '99.2 %', '0.71 %', '0 %')
+    """
+    digits = 0 if share in (0, 1) else 1 if share >= 0.1 else 2
+    return f"{math.floor(100 * share * 10**digits + 1e-9) / 10**digits:.{digits}f} %"
+
+
+def one_of(many: int, share: float) -> str:
+    """What an answer cost, of a budget that so many answers at its price would use up, and of which this share is left.
+
+    >>> one_of(140, 139 / 140)
+    'one of 140 such answers; 0.71 % of the budget spent'
+    """
+    such = f"one of {many:,} such answers" if many > 1 else "all of the budget is for one such answer" if many else "too much"
+    return f"{such}; {percent(1 - share)} of the budget spent"
 
 
 def price(numbers: Numbers, *, symbols: bool = False) -> str:

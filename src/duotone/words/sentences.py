@@ -11,12 +11,8 @@ from decimal import ROUND_CEILING, Context, Decimal
 from math import ceil
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from duotone.words.notes import NOTES
-from duotone.words.refusals import REFUSALS
+from duotone.words.codes import SENTENCES
 
-Text = str | tuple[str, str]
-"""A sentence for all audiences; or one for most and one for analysts, who cannot declare what its advice names."""
-SENTENCES: Mapping[str, Text] = {**REFUSALS, **NOTES}
 OWNER_DECLARES = "; here the owner of the dataset declares that"
 
 

@@ -62,8 +62,9 @@ _NO_TEXT = (
 )
 """The escapes that JSON has and a text of Postgres cannot hold: NUL, and half a pair of surrogates. To look
 at, each is the character 127, which no name has."""
+PRICED = "1e-30"
+"""How much more it may be where a price of one Rényi order follows from an ε: it is rounded up to fewer places."""
 _NUMBER = "[0-9]+(?:/[0-9]+)?"
-_NOTHING = '{"asker_spent": {"answers": 0, "epsilon": "0", "exp_epsilon": "1", "delta": "0"}}'
 OF_SUMS = (
     "duotone_json(text)",
     "duotone_fraction(text)",
@@ -233,7 +234,8 @@ def comparisons(schema: str, options: str) -> tuple[str, ...]:
         CREATE OR REPLACE FUNCTION {schema}.duotone_spends(now json, before json, charge json) RETURNS boolean
         LANGUAGE plpgsql {options} AS $duotone$
         DECLARE
-            said text[] := regexp_match(charge ->> 'notion', '^(epsilon|ratio)=({_NUMBER}) delta=({_NUMBER})$');
+            said text[] := regexp_match(charge ->> 'notion',
+                '^(epsilon|ratio|order=[1-9][0-9]{{0,2}} price)=({_NUMBER}) delta=({_NUMBER})$');
             times numeric := (charge ->> 'answers')::numeric;
             each numeric[] := {schema}.duotone_fraction(said[2]);
             now_epsilon numeric[] := {schema}.duotone_sum(now ->> 'epsilon');
@@ -243,16 +245,50 @@ def comparisons(schema: str, options: str) -> tuple[str, ...]:
             delta numeric[] := {schema}.duotone_fraction(said[3]);
             log numeric;
             total numeric;
+            k numeric := (before ->> 'order')::numeric - 1;
+            slack numeric := {SLACK};
         BEGIN
-            IF ({schema}.duotone_names(now) = 'answers,delta,epsilon,exp_epsilon'
+            IF ({schema}.duotone_names(now) = CASE WHEN k IS NULL THEN 'answers,delta,epsilon,exp_epsilon'
+                    ELSE 'answers,delta,order,price' END
                 AND (now -> 'answers')::text = ((before ->> 'answers')::numeric + times)::text
                 AND {schema}.duotone_adds({schema}.duotone_sum(now ->> 'delta'),
                     {schema}.duotone_fraction(before ->> 'delta'), times, delta) AND delta[1] < delta[2]) IS NOT TRUE THEN
                 RETURN false;
             END IF;
+            IF (each[1] <= {LARGEST} * each[2] OR said[1] <> 'epsilon') IS NOT TRUE
+                OR (said[1] LIKE 'order%' AND k IS NULL) THEN
+                RETURN false;
+            END IF;
+            IF k IS NOT NULL THEN
+                now_product := {schema}.duotone_sum(now ->> 'price');
+                was_product := {schema}.duotone_fraction(before ->> 'price');
+                IF (now ->> 'order' = before ->> 'order' AND now_product[1] >= now_product[2]) IS NOT TRUE THEN
+                    RETURN false;
+                ELSIF said[1] = 'epsilon' THEN
+                    log := {schema}.duotone_decimal(each);
+                    slack := {PRICED};
+                ELSIF (each[1] >= each[2]) IS NOT TRUE THEN
+                    RETURN false;
+                ELSIF said[1] = 'ratio' THEN
+                    log := ln({schema}.duotone_decimal(each));
+                    slack := {PRICED};
+                ELSIF said[1] = 'order=' || (k + 1)::text || ' price' THEN
+                    log := ln({schema}.duotone_decimal(each)) * times;
+                ELSE
+                    RETURN false;
+                END IF;
+                IF said[1] IN ('epsilon', 'ratio') AND k * log > 6000 THEN
+                    RETURN false;
+                ELSIF said[1] IN ('epsilon', 'ratio') THEN
+                    log := times * ln((exp((k + 1) * log) + exp(-k * log)) / (1 + exp(log)));
+                END IF;
+                total := ln({schema}.duotone_decimal(was_product)) + log;
+                log := ln({schema}.duotone_decimal(now_product));
+                RETURN log >= total - {SLACK} * (1 + total) AND log <= total + slack * (1 + total);
+            END IF;
             IF said[1] = 'epsilon' THEN
                 RETURN {schema}.duotone_adds(now_epsilon, was_epsilon, times, each)
-                    AND now ->> 'exp_epsilon' = before ->> 'exp_epsilon' AND each[1] <= {LARGEST} * each[2];
+                    AND now ->> 'exp_epsilon' = before ->> 'exp_epsilon';
             END IF;
             IF (each[1] >= each[2] AND now_product[1] >= now_product[2]) IS NOT TRUE THEN
                 RETURN false;
@@ -301,7 +337,9 @@ def comparisons(schema: str, options: str) -> tuple[str, ...]:
                     own := coalesce({schema}.duotone_json((
                         SELECT body FROM {entries}
                         WHERE question = said ->> 'filed' AND kind IN ('charge', 'asker', 'allowance')
-                        ORDER BY seq DESC LIMIT 1)), '{_NOTHING}');
+                        ORDER BY seq DESC LIMIT 1)), json_build_object('asker_spent', {schema}.duotone_json((
+                        SELECT body FROM {entries}
+                        WHERE dataset = entry_dataset AND kind = 'register' LIMIT 1)) #> '{{after,spent}}'));
                     IF {schema}.duotone_spends(said -> 'asker_spent', own -> 'asker_spent', said) IS NOT TRUE THEN
                         RETURN false;
                     END IF;
