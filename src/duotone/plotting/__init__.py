@@ -3,15 +3,14 @@
 A new figure is shown in a notebook. It is made without pyplot, so that no backend is chosen and no figure stays open.
 Blue datasets are discs and red ones squares, in colours that colour-blind readers can tell apart.
 
-Imports everything but `cli` and `paper`. One file per subject: `graphs`, `curves` (mechanisms), `questions` (and their
+Imports everything but `cli` and `paper`. One file per subject: `graphs`, `curves` (mechanisms, questions and their
 answers), `budgets` (what they buy, audits, ledgers); they share `figures`.
 """
 
 from duotone.plotting.budgets import audit_bound, capacities, spending
-from duotone.plotting.curves import error_by_distance, line_phases, three_way, tradeoff_curve
+from duotone.plotting.curves import GROUPS, answers, error_by_distance, line_phases, question, three_way, tradeoff_curve
 from duotone.plotting.figures import BLUE, FAINT, INK, RED, SEQUENCE, save
 from duotone.plotting.graphs import boundary_graph, graph
-from duotone.plotting.questions import GROUPS, answers, question
 
 __all__ = [
     "BLUE",
