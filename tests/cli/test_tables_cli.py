@@ -49,11 +49,11 @@ def test_a_grouped_questions_table_is_of_one_answer(capsys: pytest.CaptureFixtur
     )
     code, out, _ = run(capsys, *asked, "--max-groups", "2", *PRIVACY, "--preview")
     assert code == 0
-    each = "each answer has ApproxDP(epsilon=0.25, delta=1/4000): the budget is divided among 4 answers about a person"
+    each = "each answer has ApproxDP(epsilon=0.5, delta=1/2000): the budget is divided among 2 answers about a person"
     assert each in out.splitlines()
     assert "order by does not matter in a set of answers" in out
     share = json.loads(run(capsys, *asked, "--max-groups", "2", *PRIVACY, "--preview", "--json")[1])["share"]
-    assert share == {"epsilon": 0.25, "ratio": show(ApproxDP("0.25").exp_epsilon), "delta": "1/4000"}
+    assert share == {"epsilon": 0.5, "ratio": show(ApproxDP("0.5").exp_epsilon), "delta": "1/2000"}
     assert "each answer" not in run(capsys, "ask", visits, "count(*) > 9", *PRIVACY, "--preview")[1]
 
 

@@ -208,7 +208,13 @@ def test_what_the_owner_declares_is_refused_before_anything_is_sent(running: tup
     with pytest.raises(DuotoneError, match="give a question"):
         service.ask("chile", epsilon=1)
     assert len(running[0].asked) == before
-    assert set(KEYS) - OWNERS == {"dataset", "groups", "max_groups", "people"}  # named otherwise, or said with a question, too
+    assert set(KEYS) - OWNERS == {
+        "at_least",
+        "dataset",
+        "groups",
+        "max_groups",
+        "people",
+    }  # named otherwise, or said with a question, too
 
 
 @pytest.mark.parametrize("question", REFUSALS)

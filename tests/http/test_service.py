@@ -223,9 +223,13 @@ def test_listed_groups_are_the_owners_and_private_ones_can_be_asked_for(own: Ser
             ).json()
             for how in ("listed", "private")
         ]
-    assert [one["privacy"]["parts"] for one in parts] == [1, 2]
+    assert [one["privacy"]["parts"] for one in parts] == [1, 1]
+    assert ["private_groups" in one for one in parts] == [False, True]
     _, shown = own.ask("ana", "votes", by=["town"], epsilon="0.5", delta="1e-6")
     assert [row["town"] for row in shown["answers"]] == ["Ely", "Wells"]
+    assert len(shown["sizes"]) == 2
+    _, few = own.ask("ana", "votes", by=["town"], epsilon="0.5", delta="1e-6", at_least=10**6)
+    assert (few["answers"], few["sizes"], few["private_groups"]["at_least"]) == ([], [], 10**6)
 
 
 def test_nobody_approves_their_own_question(own: Served) -> None:

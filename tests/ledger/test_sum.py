@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duotone import ApproxDP, Charge, DuotoneError, PrivacyDefinition, balanced, partition_selection
+from duotone import ApproxDP, Charge, DuotoneError, PrivacyDefinition, balanced
 from duotone.ledger.accounts import SumAccount, short, write
 from duotone.ledger.registration import account_of
 from duotone.ledger.sums import Spent, exp_above, log_above
@@ -142,9 +142,7 @@ def test_only_definitions_as_they_are_written_are_read(text: str) -> None:
 
 def test_a_charge_has_one_definition_and_its_size_is_bounded() -> None:
     other = balanced(ApproxDP("0.2"))
-    with pytest.raises(DuotoneError, match="the same privacy definition"):
-        Charge(balanced(ApproxDP("0.1")), also=(other,))
-    assert Charge(other, also=(partition_selection(ApproxDP("0.2")),)).boundary == "balanced+selection"
+    assert Charge(other, selected=True).boundary == "balanced+selection"
     assert Charge(other, 2**17).answers == 2**17
     for change in ({"answers": 3}, {"mechanism": other}):
         with pytest.raises(dataclasses.FrozenInstanceError):

@@ -23,7 +23,8 @@ EVERY: dict[str, Any] = {
     "source": "t.csv", "table": "t", "types": {"x": "number"}, "formats": {"day": "%d/%m/%Y"}, "separator": ";",
     "json_columns": ["a", "B"], "columns": ["x"], "longest_text": 40, "vouched": True, "unit": "who",
     "neighbours": "replace", "bounds": {"x": [0, "1/2"], "y": [0, 10, "0.1"]}, "max_rows": 3, "per_unit": "avg",
-    "max_groups": 2, "groups": {"town": ["Ely"], "town,sex": [["Ely", "F"]]}, "public": {"towns": "towns.csv"}, "also": {},
+    "max_groups": 2, "at_least": 20, "groups": {"town": ["Ely"], "town,sex": [["Ely", "F"]]},
+    "public": {"towns": "towns.csv"}, "also": {},
     "dataset": "stays", "people": "2026", "version": "1", "budget": {"epsilon": 1, "delta": "1e-6"}, "ledger": "b.ledger",
 }  # fmt: skip
 """A value for every key."""

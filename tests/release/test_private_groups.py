@@ -216,7 +216,7 @@ def test_each_outcome_is_as_frequent_as_it_should_be(privacy: ApproxDP) -> None:
             _, sizes = sizes_drawn(groups, crowd)
             alike({k if k == HIDDEN else k - middle: w for k, w in oracle.sized(people).items()}, sizes, many)
             for level in (7, -8, 0):
-                places, margins = answers_drawn(groups, oracle.table, crowd, np.full(many, level))
+                places, margins = answers_drawn(groups, Coin(oracle.table), crowd, np.full(many, level))
                 assert len(places) == len(margins)
                 alike(oracle.answered(people, level), margins, many)
 
@@ -241,7 +241,7 @@ def test_each_group_has_a_bound_of_its_own() -> None:
     groups, table = PrivateGroups(line_table(partition_selection(privacy)).unclipped(), 1), line_table(balanced(privacy))
     people = np.tile([0, 28, 200, 300], 70_000)
     levels = np.tile([50, 50, 50, -50], 70_000)
-    places, margins = answers_drawn(groups, table, people, levels)
+    places, margins = answers_drawn(groups, Coin(table), people, levels)
     assert np.array_equal(places, np.flatnonzero(people))
     assert (margins[1::3] > 13).all()
     assert (margins[2::3] < -13).all()

@@ -89,7 +89,9 @@ def test_groups_cost_what_one_person_can_change(ledger: Ledger) -> None:
     reply = prepare(TABLE, question, EACH).charge(ledger, "t")
     assert reply.answers == {("Ely",): True, ("Wells",): True}
     cost = prepare(TABLE, question, EACH).cost
-    assert (cost.answers, cost.boundary, cost.privacy) == (2, "balanced+selection", EACH.split(2))
+    assert (cost.answers, cost.boundary, cost.privacy) == (1, "selection", EACH)
+    means = prepare(TABLE, "select town, avg(x) > 0 from t group by town", EACH, bounds={"x": (0, 1)}).cost
+    assert (means.answers, means.boundary, means.privacy) == (1, "balanced+selection", EACH)
     shown = prepare_groups(TABLE, ["town"], EACH).charge(ledger, "t")
     assert list(shown.answers) == [("Ely",), ("Wells",)]
     assert prepare_groups(TABLE, ["town"], EACH, unit="who", max_groups=3).cost.answers == 3
@@ -166,14 +168,17 @@ def test_all_of_equal_shares_are_sold_and_nothing_more(parameters: dict[str, Any
 
 
 def test_two_grouped_questions_at_half_the_budget_each(tmp_path: Path) -> None:
-    question = "select town, count(*) > {} from t group by town"
+    question, half = "select town, {} from t group by town", ApproxDP("0.25", "5e-7")
     with open_ledger(tmp_path / "l") as opened:
         opened.register("t", ApproxDP("0.5", "1e-6"), unit="row", neighbours="add-remove", version="1")
-        for limit in (20, 30):
-            prepare(TABLE, question.format(limit), ApproxDP("0.25", "5e-7")).charge(opened, "t")
+        prepare(TABLE, question.format("count(*) > 20"), half).charge(opened, "t")
+        prepare(TABLE, question.format("avg(x) > 0.3"), half, bounds={"x": (0, 1)}).charge(opened, "t")
         assert str(opened.statement("t").left) == "epsilon 0, delta 0"
         with pytest.raises(OverBudget):
-            prepare(TABLE, question.format(40), ApproxDP("0.25", "5e-7")).charge(opened, "t")
+            prepare(TABLE, question.format("avg(x) > 0.4"), half, bounds={"x": (0, 1)}).charge(opened, "t")
+        again = prepare(TABLE, question.format("count(*) <= 40"), half).charge(opened, "t")  # the size is recorded
+        assert again.receipt is not None
+        assert again.receipt.free
 
 
 @pytest.mark.slow

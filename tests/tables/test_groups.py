@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duotone import ApproxDP, DuotoneError, ask, prepare, prove, select_groups
+from duotone import ApproxDP, DuotoneError, ask, partition_selection, prepare, prove, select_groups
 from duotone.cli.app import main
 from duotone.model.terms import DefiniteTerms
 from duotone.tables.ask import prepare_groups
@@ -125,7 +125,7 @@ def test_a_question_by_group_from_a_list_or_selected() -> None:
     reply = ask(content, question, ApproxDP(4), groups=listed)
     assert list(reply.answers) == listed
     assert not reply.answers[("Nowhere",)]
-    assert prepare(content, question, ApproxDP(2, "1e-6")).cost.answers == 2
+    assert prepare(content, question, ApproxDP(2, "1e-6")).cost.answers == 1
     assert prepare(content, question, ApproxDP(2), groups=listed).cost.answers == 1
     with pytest.raises(DuotoneError, match=r"look at \.answers"):
         bool(reply)
@@ -252,15 +252,12 @@ def test_a_note_says_which_groups_to_expect(budget: ApproxDP) -> None:
     table = pa.table({"g": ["a"], "x": [1]})
     for asked in (prepare(table, "select g, count(*) > 1 from t group by g", budget), prepare_groups(table, "g", budget)):
         with asked as question:
-            (note,) = map(str, question.facts.remarks)
+            note, *_ = map(str, question.facts.remarks)
             assert isinstance(question.terms, DefiniteTerms)
-            assert question.terms.selection is not None
-            shown = [question.terms.selection.yes(n - 1) for n in range(1, 200)]
+            shown = [partition_selection(budget).yes(n - 1) for n in range(1, 200)]
         always = next(n for n, p in enumerate(shown, start=1) if p == 1)
         often = next(n for n, p in enumerate(shown, start=1) if p >= 0.05)
-        seldom = (
-            f"a group of fewer than {often} people is seldom shown" if often > 1 else "even a group of one person may be shown"
-        )
+        seldom = f"one of fewer than {often} people is seldom shown" if often > 1 else "even one of no more than 1 may be shown"
         assert f": {seldom}" in note
         assert f", one of {always} or more always" in note
     with prepare(table, "select g, count(*) > 1 from t group by g", budget, groups=["a"]) as listed:

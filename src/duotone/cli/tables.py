@@ -56,6 +56,7 @@ OPTIONS = {
     "per_unit": ("avg|sum|min|max", "How a person's values are reduced to one."),
     "groups": ("F.csv", "The public list of groups; else they are selected privately."),
     "max_groups": ("K", "Most groups in which a person counts; required with --unit and groups."),
+    "at_least": ("N", "Fewest people in a group that is shown, if groups are selected privately."),
     "table": ("NAME", "The table of a database."),
     "vouched": (None, "For a view: its owner vouches that each row belongs to one person and depends on no other person's."),
     "types": ("COL=TYPE", "What a column of a text file holds: number, date, time, yes/no, text; may be repeated."),
@@ -70,7 +71,7 @@ OPTIONS = {
 """An option for each key of a `Dataset`: its form and its help."""
 REPEATED = ("bounds", "types", "formats", "public", "also")
 KINDS: Mapping[str, Any] = {
-    **dict.fromkeys(REPEATED, list[str]), **dict.fromkeys(("max_rows", "max_groups", "longest_text"), int),
+    **dict.fromkeys(REPEATED, list[str]), **dict.fromkeys(("max_rows", "max_groups", "at_least", "longest_text"), int),
     "groups": Path, "vouched": bool,
 }  # fmt: skip
 """The type of an option's value, if not text."""
@@ -244,7 +245,7 @@ def ask(
                 print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
 
 
-@takes(declared=table(*OPENING, "max_groups"), privacy=PRICE, how=LEDGER)
+@takes(declared=table(*OPENING, "max_groups", "at_least"), privacy=PRICE, how=LEDGER)
 def groups(
     by: Annotated[str, typer.Option(metavar="COL[,COL]", help="The columns of the groups' keys.")],
     privacy: ApproxDP,
@@ -265,9 +266,10 @@ def groups(
         document = facts.document()
         keys = [dict(zip(facts.by, key, strict=declared.dataset is None)) for key in reply.answers]
         notes = {"notes": document["notes"]} if facts.notes else {}
-        print(json.dumps({"privacy": document["privacy"], "person": facts.person, **notes, "groups": keys}))
+        sizes = {"sizes": [*reply.sizes.values()], "private_groups": document["private_groups"]}
+        print(json.dumps({"privacy": document["privacy"], "person": facts.person, **notes, "groups": keys, **sizes}))
         return
-    print_table(facts.by, [tuple(map(str, key)) for key in reply.answers])
+    print_table((*facts.by, *(["about"] if reply.sizes else [])), [(*map(str, k), *reply.sizes_of(k)) for k in reply.answers])
     many = "1 group" if len(reply.answers) == 1 else f"{len(reply.answers)} groups"
     print(f"{many} may be shown under {privacy}; {printable(facts.person)}")
     for note in facts.notes:
@@ -309,8 +311,8 @@ def print_question(prepared: Prepared, reply: Answers | None, title: str | None)
     if title is not None:
         print(printable(" ".join(title.split())))
     if reply is not None and facts.by:
-        head = (*facts.labels, "answer", *(["how sure"] if reply.margins else []))
-        print_table(head, [(*map(str, key), *said) for key, said in reply.in_words.items()])
+        head = (*facts.labels, "answer", *(["how sure"] if reply.margins else []), *(["about"] if reply.sizes else []))
+        print_table(head, [(*map(str, key), *said, *reply.sizes_of(key)) for key, said in reply.in_words.items()])
     elif reply is not None:
         print(", ".join(filter(None, [str(reply), reply.how_sure])))
         if reply.meaning:

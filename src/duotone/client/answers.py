@@ -11,8 +11,9 @@ from duotone.cached import cached_property
 from duotone.desk.operations import Document
 from duotone.errors import DuotoneError, ServiceError
 from duotone.html import bar, cell, table
-from duotone.line.mechanism import LineMechanism, on_line
-from duotone.line.noise import Margin
+from duotone.line.groups import PrivateGroups
+from duotone.line.mechanism import LineMechanism, on_line, partition_selection
+from duotone.line.noise import Margin, Noise
 from duotone.line.table import Outcome, line_table
 from duotone.model.answer import SHOWN, Key, Released, word
 from duotone.privacy.approx_dp import ApproxDP
@@ -70,6 +71,7 @@ class RemoteAnswers(Released, _Said):
     answers: Mapping[Key, bool | Outcome]
     margins: Mapping[Key, Margin]
     estimates: Mapping[Key, int]
+    sizes: Mapping[Key, int]
     labels: tuple[str, ...]
     """Labels of the group columns."""
     grouped: bool
@@ -121,6 +123,16 @@ class RemoteAnswers(Released, _Said):
     def private(self) -> bool:
         """Whether it was drawn with real randomness from real rows."""
         return bool(self.document.get("private")) and not self.made_up
+
+    @property
+    def has_margins(self) -> bool:
+        """Whether its answers have margins; also where there is none, since no group is shown."""
+        return "margins" in self.document or bool(self.margins)
+
+    @property
+    def has_sizes(self) -> bool:
+        """Whether its groups have sizes; also where none is shown."""
+        return "sizes" in self.document
 
     @property
     def made_up(self) -> bool:
@@ -250,12 +262,24 @@ def read_reply(document: Document, dataset: str, fetch: Callable[[str, int], Doc
         answers = {tuple(row.values())[:-1]: _answer(row["answer"], calls) for row in rows}
         labels = tuple(rows[0])[:-1] if rows else tuple(document.get("by") or ())
         sure = document.get("margins", [document] if "margin" in document else [])
-        noise = line_table(mechanism_of(document)).noise if sure else None
+        noise = _noise_of(document) if sure else None
         margins = {key: Margin(int(own["margin"]), noise) for key, own in zip(answers, sure, strict=False) if noise is not None}
         estimates = {key: int(own["estimate"]) for key, own in zip(answers, sure, strict=False) if "estimate" in own}
-        return RemoteAnswers(dataset, document, answers, margins, estimates, labels, "answer" not in document, fetch)
+        sizes = dict(zip(answers, map(int, document.get("sizes") or ()), strict=False))
+        return RemoteAnswers(dataset, document, answers, margins, estimates, sizes, labels, "answer" not in document, fetch)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ServiceError("the service sent an answer that this version cannot read: are both up to date?") from None
+
+
+def _noise_of(document: Document) -> Noise:
+    """What the margins of an answer have."""
+    mechanism, private = mechanism_of(document), document.get("private_groups")
+    if private is None:
+        return line_table(mechanism).noise
+    if "limit" not in private:
+        return line_table(mechanism).of_groups().noise
+    groups = PrivateGroups(line_table(partition_selection(mechanism.privacy)).unclipped())
+    return groups.noise_of_limit(above=bool(private["limit"]["above"]))
 
 
 def _answer(word: str, calls: bool) -> bool | Outcome:

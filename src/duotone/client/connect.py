@@ -91,10 +91,10 @@ class Connection:
 
         The budget is `epsilon` and `delta`, or a `privacy` definition, or the wanted `error`: {"wrong": 0.01, "people":
         10} is the least ε for which an answer is wrong with probability at most 0.01 if 10 people would flip it. A
-        dataset whose close calls are counted needs none. `groups`, `max_groups` and `costs` are as in `duotone.ask`,
-        and `again` pays for a new answer. If another person must approve questions, give a `purpose`: the result is
-        `Waiting`, and `ask(dataset, request=…)` asks it later. With `made_up`, the question is about made-up rows and
-        free.
+        dataset whose close calls are counted needs none. `groups`, `max_groups`, `at_least` and `costs` are as in
+        `duotone.ask`, and `again` pays for a new answer. If another person must approve questions, give a `purpose`:
+        the result is `Waiting`, and `ask(dataset, request=…)` asks it later. With `made_up`, the question is about
+        made-up rows and free.
         """
         if question is None and terms.get("request") is None:
             raise DuotoneError("give a question, or the number of an approved request")

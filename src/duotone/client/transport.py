@@ -152,6 +152,7 @@ class Asked(TypedDict, total=False):
     delta: Given | None
     error: Mapping[str, Any] | None
     max_groups: int | None
+    at_least: int | None
     costs: tuple[Given, Given] | None
     groups: Literal["listed", "private"] | None
     people: int | None

@@ -233,11 +233,11 @@ class Desk:
             if called is None:
                 raise Refused("unavailable", NO_LEDGER)
             return {**called.certificate(), **basis}
-        drawn_from = question.terms.table
+        drawn_from = question.terms.table if question.terms.groups is None else question.terms.groups.table
         if (levels := len(drawn_from.blue) + len(drawn_from.red)) > LEVELS:
             sentence = f"the certificate of this answer has {levels:,} levels, too many to send: "
             raise Refused("too large", f"{sentence}`duotone line` makes the same of its epsilon and delta")
-        return {**drawn_from.certificate(), **basis}
+        return {**question.terms.certificate(), **basis}
 
     async def draw(self, caller: Caller, drawing: Callable[[], T]) -> T:
         """A drawing for the studio: needs no dataset, and runs with the other quick work."""

@@ -51,7 +51,7 @@ def _text(question: Prepared) -> str:
     return question.facts.text if question.asked is None else one_line(question.asked.text)
 
 
-KEPT = {"question", "by", "epsilon", "exp_epsilon", "delta", "error", "max_groups", "costs", "groups", "again"}
+KEPT = {"question", "by", "epsilon", "exp_epsilon", "delta", "error", "max_groups", "at_least", "costs", "groups", "again"}
 
 
 def kept(terms: Terms) -> dict[str, Any]:

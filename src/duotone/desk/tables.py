@@ -220,6 +220,8 @@ class OpenTable:
             declared = replace(declared, groups=None)
         if terms.max_groups is not None:
             declared = replace(declared, max_groups=terms.max_groups)
+        if terms.at_least is not None:  # what the owner declares stands
+            declared = replace(declared, at_least=max(terms.at_least, declared.at_least or 1))
         if terms.question is None:
             if terms.error is not None or not terms.priced:
                 raise DuotoneError("which groups there are has a price: give epsilon and delta")

@@ -91,6 +91,8 @@ class Terms(Sent):
     """Instead of epsilon: how accurate the answer must be; the least ε follows."""
     max_groups: Small | None = None
     """With group by and a unit: the most groups in which one person counts. The price is divided by it."""
+    at_least: Small | None = None
+    """The fewest people in a group that is shown, if groups are selected privately."""
     costs: tuple[Number, Number] | None = None
     """How bad a false no and a false yes are, as [10, 1], if one mistake is worse."""
     groups: Literal["listed", "private"] = "listed"

@@ -17,7 +17,7 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.ledger.sums import LARGEST, PRECISION, Prices, Spent, Taken, epsilon_above, epsilon_below, exp_above, log_above
 from duotone.line.mechanism import on_line
-from duotone.model.cost import MOST_ANSWERS, Charge, Cost, Left
+from duotone.model.cost import MOST_ANSWERS, SELECTED, Charge, Cost, Left
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exp_below, root_below
 from duotone.privacy.renyi import RenyiDP, best_order, price_of, renyi_budget
@@ -269,5 +269,4 @@ def short(text: str, name: str) -> str:
 def charge_of(definition: str, boundary: str, answers: int) -> Charge:
     """What a charge was for, from its texts."""
     privacy = read_either(definition)
-    first, *others = (on_line(privacy, fixed) for fixed in boundary.split("+"))
-    return Charge(first, answers, tuple(others))
+    return Charge(on_line(privacy, boundary.removesuffix(SELECTED)), answers, boundary.endswith(SELECTED))

@@ -40,12 +40,12 @@ class ChargeRecord:
     @property
     def in_words(self) -> tuple[tuple[Any, str], ...]:
         """Its answers in words, by group, as far as `ask` recorded them; with how sure each is."""
-        return tuple((key, in_words(recorded, self.privacy, self._definite)) for key, recorded in self._listed)
+        return tuple((key, in_words(recorded, self.privacy, self.boundary)) for key, recorded in self._listed)
 
     @property
     def recorded(self) -> tuple[tuple[Any, str, dict[str, Any]], ...]:
         """The same as values: each answer as a word, and the numbers that say how sure it is, where they are recorded."""
-        return tuple((key, *recorded_answer(recorded, self.privacy, self._definite)) for key, recorded in self._listed)
+        return tuple((key, *recorded_answer(recorded, self.privacy, self.boundary)) for key, recorded in self._listed)
 
     def document(self) -> dict[str, Any]:
         """Its answer as JSON: in a word, or one for each group; and how sure each is, where that is recorded. What `ask` did
@@ -61,10 +61,6 @@ class ChargeRecord:
     @property
     def _listed(self) -> list[Any]:
         return (self.answer.get("answers") if isinstance(self.answer, dict) else None) or []
-
-    @property
-    def _definite(self) -> str:
-        return self.boundary.split("+")[0]
 
     @property
     def spent(self) -> Taken:

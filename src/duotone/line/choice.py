@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from fractions import Fraction
 
 from duotone.errors import DuotoneError
-from duotone.line.mechanism import Boundary, balanced
+from duotone.line.mechanism import Boundary, LineMechanism, balanced
 from duotone.line.table import line_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, exact, number, show
@@ -48,9 +49,12 @@ def boundary_for_costs(privacy: ApproxDP, false_no: Given, false_yes: Given) -> 
     return 1 - _simple(low, high)
 
 
-def least_epsilon(wrong: Given, people: int, delta: Given = 0, *, parts: int = 1) -> Fraction:
-    """The least ε of three digits with which a balanced answer is wrong at most with probability `wrong`, if `people` people
-    would have to be different to flip it. Where a budget is divided among `parts` answers, it is that of all.
+def least_epsilon(
+    wrong: Given, people: int, delta: Given = 0, *, parts: int = 1, line: Callable[[ApproxDP], LineMechanism] = balanced
+) -> Fraction:
+    """The least ε of three digits with which a balanced answer, or one by another `line`, is wrong at most with probability
+    `wrong`, if `people` people would have to be different to flip it. Where a budget is divided among `parts` answers, it is
+    that of all.
 
     Guarantee: the probability is that of the table that an answer is drawn from, in integers.
 
@@ -62,7 +66,7 @@ def least_epsilon(wrong: Given, people: int, delta: Given = 0, *, parts: int = 1
         raise DuotoneError(f"how often an answer may be wrong is a probability above 0 and at most 1/2, got {wrong}")
     if type(people) is not int or not 1 <= people <= 10**9:
         raise DuotoneError(f"the people who would flip an answer are a whole number from 1 to {10**9}, got {people}")
-    place = bisect_left(STEPS, True, key=lambda each: _error(ApproxDP(each, delta).split(parts), people) <= limit)
+    place = bisect_left(STEPS, True, key=lambda each: _error(line(ApproxDP(each, delta).split(parts)), people) <= limit)
     if place == len(STEPS):
         raise DuotoneError(f"no epsilon up to {STEPS[-1]} is enough for that: allow more mistakes, or more people")
     return STEPS[place]
@@ -83,6 +87,6 @@ def _simple(low: Fraction, high: Fraction) -> Fraction:
     return simple
 
 
-def _error(privacy: ApproxDP, people: int) -> Fraction:
-    table = line_table(balanced(privacy))
-    return 1 - Fraction(table.blue[min(people, len(table.blue)) - 1], 2**table.bits)
+def _error(line: LineMechanism, people: int) -> Fraction:
+    table = line_table(line)
+    return 1 - min(Fraction(side[min(people, len(side)) - 1], 2**table.bits) for side in (table.blue, table.red))

@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from duotone.cached import cached_property
+from duotone.line.mechanism import LineMechanism, on_line, partition_selection
 from duotone.line.noise import FURTHEST, Noise
-from duotone.line.table import Table
+from duotone.line.table import Table, line_table
+from duotone.privacy.approx_dp import ApproxDP
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,15 @@ class PrivateGroups:
         """What is added to the number of people in a group: the selection's noise less a median of it."""
         return self.table.noise.centred
 
+    def noise_of_limit(self, *, above: bool) -> Noise:
+        """The noise of the margin by which a noisy size is above a limit, or below it."""
+        return self.noise if above else self.noise.turned
+
+    def document(self, limit: Any = None) -> dict[str, Any]:
+        """What is public of it, as JSON; of one count, with what that is compared with (`CountLimit`)."""
+        compared = {} if limit is None else {"limit": {"at": limit.at, "above": limit.above}}
+        return {"at_least": self.at_least, "always_shown_from": self.always if self.always < FURTHEST else None, **compared}
+
     def levels(self, people: Any) -> Any:
         """The selection's level of groups of so many people: who is missing to be `at_least` so many counts for a no."""
         return people - self.at_least
@@ -56,3 +67,12 @@ class PrivateGroups:
     def within(self, people: Any) -> Any:
         """How far the level of an answer about such a group may be from the boundary; 0 where there is to be no answer."""
         return np.maximum(0, people - self.always)
+
+
+def size_line(privacy: ApproxDP) -> LineMechanism:
+    """By which a noisy size is above a limit: a group just as large seems so with the probability at its boundary.
+
+    >>> round(float(size_line(ApproxDP(1, "1e-6")).blue), 4)
+    0.6999
+    """
+    return on_line(privacy, PrivateGroups(line_table(partition_selection(privacy))).noise.chance(0))

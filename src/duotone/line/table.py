@@ -94,6 +94,8 @@ class Table:
     """The level of the first row."""
     cap: int | None = None
     """Levels are clipped to [−cap, cap − 1] before noise is added to them; None: they are not."""
+    tossed: bool = False
+    """Of margins: whether what noise is added to may be the toss of a coin in place of a level (`Noise.tossed`)."""
     boundary: Any = None
     """What was asked for at the boundary."""
     loss: Fraction = Fraction(0)
@@ -163,13 +165,18 @@ class Table:
         """Of yes and no by level: the noise that makes a level a margin."""
         if self.graph is not None or self.outcomes != YES_NO:
             raise DuotoneError("only the table of yes and no by level has margins")
-        return Noise(tuple([row[0] for row in self.entries]), self.lowest, self.bits, self.cap)
+        return Noise(tuple([row[0] for row in self.entries]), self.lowest, self.bits, self.cap, self.tossed)
 
     def unclipped(self) -> Table:
         """The same of levels that are not clipped, such as those of a count, which are known however far they are."""
         if not self.noise.bounded:
             raise DuotoneError("with noise that is not bounded (a δ of 0) levels must be clipped")
         return replace(self, cap=None)
+
+    def of_groups(self) -> Table:
+        """The same of groups that are selected privately: a margin may be a toss of a coin, so that it is certain one later."""
+        cap = self.cap if self.cap is None or not self.noise.bounded else self.cap + 1
+        return replace(self, tossed=True, cap=cap)
 
     @property
     def reach(self) -> int:
@@ -257,7 +264,7 @@ def line_table(mechanism: LineMechanism) -> Table:
         rows = (*((one - t, t) for t in second[0][::-1]), *((t, one - t) for t in first[0]))
         cap = len(rows) - 1 if cap is None else cap
         private = margin_is_private([yes for yes, _ in rows], bits, privacy)
-        return Table(privacy, YES_NO, bits, rows, -len(second[0]), cap, boundary, loss) if private else None
+        return Table(privacy, YES_NO, bits, rows, -len(second[0]), cap, boundary=boundary, loss=loss) if private else None
 
     return wide_enough(build)
 

@@ -46,6 +46,8 @@ on, always certain from 29
     table: Table
     parts: int = 1
     """The number of answers about one person that share the budget."""
+    answered_above: int | None = None
+    """For private groups: the size up to which an answer is the toss of a coin."""
 
     def errors(self, margin: int) -> tuple[float, float]:
         """Pr[false no] and Pr[false yes] at a margin: the same, unless one mistake costs more."""
@@ -66,13 +68,13 @@ on, always certain from 29
         if not noise.bounded:
             return 0.0
         level, other = (min(margin, noise.cap or margin) - 1, -min(margin, noise.cap or margin))
-        return float(min(noise.chance(level - noise.most), 1 - noise.chance(other - noise.least)))
+        return float(min(noise.chance(level - noise.most - noise.tossed), 1 - noise.chance(other - noise.least + noise.tossed)))
 
     @cached_property
     def surely(self) -> float:
         """The margin from which every answer is certain; infinite if there is none."""
         noise = self.table.noise
-        wide = noise.most - noise.least + 1
+        wide = noise.most - noise.least + 1 + noise.tossed
         return wide if noise.bounded and wide <= (noise.cap or wide) else math.inf
 
     @property
@@ -178,7 +180,13 @@ on, always certain from 29
         if self.table.boundary == "selection":
             return f"always shown from {self.certain:g} people on"
         surely = f", always certain from {self.surely:g}" if math.isfinite(self.surely) else ""
-        return f"never wrong from {self.certain:g} people on{surely}"
+        return f"never wrong from {self.certain:g} people on{surely}{self._if_large}"
+
+    @property
+    def _if_large(self) -> str:
+        """For which private groups that is so."""
+        above = self.answered_above
+        return "" if above is None else f", in groups of more than {above} people by as many"
 
     @property
     def _by_delta(self) -> str:
@@ -195,12 +203,19 @@ on, always certain from 29
         """The largest probability of a mistake, and the margin without one, in a few words."""
         if self.table.boundary == "selection":
             return self.ending
-        end = f", never from {self.certain:g} people on" if math.isfinite(self.certain) else ""
+        end = f", never from {self.certain:g} people on{self._if_large}" if math.isfinite(self.certain) else ""
         return f"wrong with probability at most {at_most(max(self.errors(1)))}{end}"
 
     def sentence(self, basis: Basis) -> str:
         """The same as a part of a sentence for a report."""
-        by_bound = "" if basis == "exact distance" else ", by a safe bound,"
+        said = self._sentence("" if basis == "exact distance" else ", by a safe bound,")
+        if self.answered_above is None:
+            return said
+        small = f"about a group of {self.answered_above} people or fewer an answer is the toss of a coin"
+        return f"{said}{self._if_large}; {small}"
+
+    def _sentence(self, by_bound: str) -> str:
+        """That of a group that is large enough."""
         match self.table.boundary:
             case "selection":
                 return f"a group of {self.certain:g} or more people is always shown"

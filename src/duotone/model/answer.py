@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
-from duotone.line.mechanism import Boundary, on_line
+from duotone.line.mechanism import on_line
 from duotone.line.noise import Margin, Noise, Sure, same_answer
 from duotone.line.table import Outcome, line_table
+from duotone.model.cost import SELECTED
 from duotone.privacy.text import Definition
 from duotone.words.sentences import brief
 
@@ -38,6 +39,8 @@ class CountLimit:
 
     at: int
     above: bool
+    everybody: bool = False
+    """Whether everybody counts, whatever their rows hold: then the count of a group is its size."""
 
     def margin(self, count: int) -> int:
         """How far a noisy count is from making the answer a no."""
@@ -49,12 +52,13 @@ class CountLimit:
 
 
 @lru_cache(maxsize=32)
-def _noise(privacy: Definition, boundary: Boundary) -> Noise:
-    return line_table(on_line(privacy, boundary)).noise
+def _noise(privacy: Definition, boundary: str) -> Noise:
+    table = line_table(on_line(privacy, boundary.removesuffix(SELECTED)))
+    return table.of_groups().noise if boundary.endswith(SELECTED) else table.noise
 
 
-def in_words(recorded: Any, privacy: Definition, boundary: Boundary) -> str:
-    """A recorded answer in words: with how sure it is, if it has a margin.
+def in_words(recorded: Any, privacy: Definition, boundary: str) -> str:
+    """A recorded answer in words: with how sure it is, if it has a margin. `boundary` is that of its charge.
 
     >>> usual = ApproxDP(1, "1e-6"), "balanced"
     >>> in_words(40, *usual), in_words(-6, *usual), in_words(True, *usual), in_words({"count": -2}, *usual)
@@ -67,7 +71,7 @@ def in_words(recorded: Any, privacy: Definition, boundary: Boundary) -> str:
     return f"{said}, {brief(numbers)}" if numbers else said
 
 
-def recorded_answer(recorded: Any, privacy: Definition, boundary: Boundary) -> tuple[str, dict[str, Any]]:
+def recorded_answer(recorded: Any, privacy: Definition, boundary: str) -> tuple[str, dict[str, Any]]:
     """A recorded answer: as a word, and the numbers that say how sure it is, if any.
 
     >>> said, numbers = recorded_answer(-6, ApproxDP(1, "1e-6"), "balanced")
@@ -92,8 +96,20 @@ class Released(Sure):
     margins: Mapping[Key, Margin]
     estimates: Mapping[Key, int]
     """For a single count of people: the estimated count."""
+    sizes: Mapping[Key, int]
+    """For private groups with a noisy size: the estimated number of people in each."""
     labels: tuple[str, ...]
     grouped: bool
+
+    @property
+    def has_margins(self) -> bool:
+        """Whether its answers have margins; also where there is none, since no group is shown."""
+        return bool(self.margins)
+
+    @property
+    def has_sizes(self) -> bool:
+        """Whether its groups have sizes; also where none is shown."""
+        return bool(self.sizes)
 
     @property
     def answer(self) -> bool | Outcome:
@@ -146,14 +162,19 @@ class Released(Sure):
 
     def to_arrow(self) -> Any:
         """A table with the group columns, by their labels, and `answer`: a Boolean, or yes, no or too close to call. If
-        answers have margins, `margin`, `p_value` and `certain` follow."""
+        answers have margins, `margin`, `p_value` and `certain` follow; if private groups have sizes, `size`."""
         try:
             import pyarrow as pa
         except ImportError:
             raise MissingExtra("an Arrow table", "tables") from None
-        held = [self.margins[key] for key in self.answers] if self.margins else []
-        sure = {"margin": [m.value for m in held], "p_value": [m.p_value for m in held], "certain": [m.certain for m in held]}
-        sure = sure if held else {}
+        sure: dict[str, Any] = {}
+        if self.has_margins:
+            held = [self.margins[key] for key in self.answers]
+            sure["margin"] = pa.array([margin.value for margin in held], pa.int64())
+            sure["p_value"] = pa.array([margin.p_value for margin in held], pa.float64())
+            sure["certain"] = pa.array([margin.certain for margin in held], pa.bool_())
+        if self.has_sizes:
+            sure["size"] = pa.array([self.sizes.get(key) for key in self.answers], pa.int64())
         for taken in {"answer", *sure}.intersection(self.labels):
             raise DuotoneError(f"a column of the groups is called {taken} already: look at .answers and .margins")
         keys = list(zip(*self.answers, strict=True)) if self.answers else [()] * len(self.labels)

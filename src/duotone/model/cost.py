@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.line.mechanism import Boundary, LineMechanism
-from duotone.line.table import Table, line_table
 from duotone.line.three_way import ThreeWay
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import probability, show
@@ -38,12 +36,10 @@ class Charge:
 
     mechanism: LineMechanism
     answers: int = 1
-    also: tuple[LineMechanism, ...] = ()
-    """Other mechanisms under the same privacy definition for some of the answers."""
+    selected: bool = False
+    """Whether the groups that the answers are about are selected privately, which costs nothing more."""
 
     def __post_init__(self) -> None:
-        if any(other.privacy != self.mechanism.privacy for other in self.also):
-            raise DuotoneError("all mechanisms of a charge must have the same privacy definition: charge others separately")
         if not isinstance(self.mechanism.privacy, Definition):
             raise DuotoneError("a ledger charges for an ApproxDP or a RenyiDP")
         if not (type(self.answers) is int and 1 <= self.answers <= MOST_ANSWERS):
@@ -62,13 +58,8 @@ class Charge:
 
     @property
     def boundary(self) -> str:
-        """The boundary values, as a ledger records them."""
-        return "+".join(boundary_text(mechanism.boundary) for mechanism in (self.mechanism, *self.also))
-
-    @cached_property
-    def tables(self) -> tuple[Table, ...]:
-        """The integer tables from which the answers are drawn."""
-        return tuple(map(line_table, (self.mechanism, *self.also)))
+        """The boundary value, as a ledger records it."""
+        return boundary_text(self.mechanism.boundary) + SELECTED * self.selected
 
     def numbers(self) -> dict[str, Any]:
         """How many answers at which privacy."""
@@ -106,6 +97,8 @@ class CloseCallCharge:
         return {"close_calls_at_most": self.answers}
 
 
+SELECTED = "+selection"
+"""The end of a recorded boundary, if groups are selected privately."""
 Cost = Charge | CloseCallCharge
 """The cost of an answer."""
 

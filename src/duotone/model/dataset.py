@@ -148,9 +148,9 @@ CHECKS: Mapping[str, Checked] = {
     "table": checks.text, "types": checks.types, "formats": checks.formats, "separator": checks.separator,
     "json_columns": checks.json_columns, "columns": checks.columns, "longest_text": checks.longest_text, "vouched": checks.flag,
     "unit": checks.unit, "neighbours": checks.neighbours, "bounds": _bounds, "max_rows": checks.count,
-    "per_unit": checks.per_unit, "max_groups": checks.count, "groups": checks.groups, "public": checks.tables,
-    "also": checks.tables, "dataset": checks.name, "people": checks.name, "version": checks.name, "budget": checks.budget,
-    "ledger": checks.anything,
+    "per_unit": checks.per_unit, "max_groups": checks.count, "at_least": checks.count, "groups": checks.groups,
+    "public": checks.tables, "also": checks.tables, "dataset": checks.name, "people": checks.name, "version": checks.name,
+    "budget": checks.budget, "ledger": checks.anything,
 }  # fmt: skip
 """The check of each key's value."""
 KEYS = ("source", *CHECKS)
@@ -179,8 +179,9 @@ class Dataset:
     `bounds`: {column: (low, high)} or (low, high, grid).
 
     `groups` are public lists of groups, {"ward": ["A", "B"]}; or one list, or the path of a CSV file with one group per
-    line, for any group columns. `public` are tables with public rows, by name; `also` are further private tables of the
-    same people. Questions may join both.
+    line, for any group columns. Other groups are selected privately, and one of fewer than `at_least` people is never
+    shown. `public` are tables with public rows, by name; `also` are further private tables of the same people.
+    Questions may join both.
 
     `budget` is what all answers together may cost, in `ledger`, where the dataset is called `dataset`; `people` labels
     the set of people in it, `version` the state of the data.
@@ -209,6 +210,7 @@ class Dataset:
     max_rows: int | None = None
     per_unit: Reduction | None = None
     max_groups: int | None = None
+    at_least: int | None = None
     groups: Groups | None = None
     public: Mapping[str, Any] = field(default_factory=dict)
     also: Mapping[str, Any] = field(default_factory=dict)

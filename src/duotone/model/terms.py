@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from duotone.cached import cached_property
 from duotone.line.choice import least_epsilon
-from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
-from duotone.line.noise import Margin
+from duotone.line.groups import PrivateGroups, size_line
+from duotone.line.mechanism import Boundary, LineMechanism, balanced, on_line, partition_selection
+from duotone.line.noise import FURTHEST, Margin, Noise
 from duotone.line.table import Outcome, Reach, Table, line_table, reach
 from duotone.line.three_way import ThreeWay, three_way_table
 from duotone.model.accuracy import Accuracy, Clearness
@@ -41,9 +40,9 @@ class WantedError:
     people: int
     delta: Fraction = Fraction(0)
 
-    def least(self, parts: int) -> ApproxDP:
-        """The budget of this many answers together."""
-        return ApproxDP(least_epsilon(self.wrong, self.people, self.delta, parts=parts), self.delta)
+    def least(self, parts: int, line: Callable[[ApproxDP], LineMechanism] = balanced) -> ApproxDP:
+        """The budget of this many answers together, each by this kind of line."""
+        return ApproxDP(least_epsilon(self.wrong, self.people, self.delta, parts=parts, line=line), self.delta)
 
 
 @dataclass(frozen=True)
@@ -51,13 +50,14 @@ class DefiniteTerms:
     """Yes or no. `privacy` is the budget of all answers about one person, divided evenly among `parts` of them.
 
     `boundary` is "balanced", the truth at the boundary on the yes side if one mistake is worse, or "selection" if the
-    question is which groups may be shown. With `selects`, groups are selected privately.
+    question is which groups may be shown. If groups are selected privately, a group that is shown has `at_least` this
+    many people, 1 or more; otherwise it is 0.
     """
 
     privacy: ApproxDP
     parts: int = 1
     boundary: Boundary = "balanced"
-    selects: bool = False
+    at_least: int = 0
     count: CountLimit | None = None
     """For a single count of people: its limit; the ledger then records the noisy count."""
 
@@ -66,9 +66,13 @@ class DefiniteTerms:
 
     def about(self, count: CountLimit | None, searched: int | None) -> DefiniteTerms:
         """The same terms for a question whose levels are `searched` for up to this many changes, or for a single count
-        against a limit: its margin is known at any distance, if both mistakes are alike."""
-        if count is not None and self.boundary == "balanced" and not self.selects and self.share.delta >= SMALLEST:
-            return replace(self, count=count)
+        against a limit: its margin is known at any distance, if both mistakes are alike. The count of everybody in a
+        private group is the noisy size that decides whether it is shown."""
+        if count is not None and self.boundary == "balanced" and self.share.delta >= SMALLEST:
+            if self.groups is None:
+                return replace(self, count=count)
+            if count.everybody:
+                return replace(self, count=count, boundary=size_line(self.share).boundary)
         return replace(self, searched=searched) if searched is not None and searched < self.reach else self
 
     def __str__(self) -> str:
@@ -89,31 +93,42 @@ class DefiniteTerms:
         """The mechanism of one answer."""
         return on_line(self.share, self.boundary)
 
-    @property
-    def selection(self) -> LineMechanism | None:
-        """The mechanism that selects groups."""
-        return partition_selection(self.share) if self.selects else None
+    @cached_property
+    def groups(self) -> PrivateGroups | None:
+        """How groups are selected, if they are selected privately."""
+        if not self.at_least:
+            return None
+        table = line_table(partition_selection(self.share))
+        return PrivateGroups(table.unclipped() if table.noise.bounded else table, self.at_least)
 
     @property
-    def beside(self) -> LineMechanism | None:
-        """The selection of groups, in addition to the answers."""
-        return None if self.boundary == "selection" else self.selection
+    def sized(self) -> bool:
+        """Whether the noisy size of each group is released, which implies the answer; otherwise only an answer is."""
+        return self.groups is not None and (self.count is not None or self.boundary == "selection")
 
     @cached_property
     def table(self) -> Table:
         """The probabilities of one answer, computed when first needed."""
         table = line_table(self.mechanism)
+        if self.groups is not None and not self.sized:
+            table = table.of_groups()
         if self.searched is not None and table.cap is not None:
             return replace(table, cap=min(table.cap, max(self.searched, len(table.blue), len(table.red))))
         return table if self.count is None else table.unclipped()
+
+    @property
+    def noise(self) -> Noise:
+        """The noise of margins."""
+        if self.groups is None or not self.sized or self.count is None:
+            return self.table.noise
+        return self.groups.noise_of_limit(above=self.count.above)
 
     @cached_property
     def reaches(self) -> Reach:
         """The last level that an answer and its margin distinguish, or a little more. Refuses a budget without a
         table."""
-        if self.selection is not None:
-            reach(self.selection)
-        return reach(self.mechanism)
+        answers, margins = reach(self.mechanism)
+        return Reach(answers, margins + (self.groups is not None))
 
     @property
     def reach(self) -> int:
@@ -123,12 +138,23 @@ class DefiniteTerms:
     @property
     def accuracy(self) -> Accuracy:
         """How often one answer is wrong."""
-        return Accuracy(self.table, self.parts)
+        above = None if self.groups is None or self.sized or not self.groups.always < FURTHEST else self.groups.always
+        return Accuracy(self.table, self.parts, above)
 
     @property
     def cost(self) -> Charge:
         """What a ledger is charged for: as many answers as one person can change."""
-        return Charge(self.mechanism, self.parts, () if self.beside is None else (self.beside,))
+        if self.sized:
+            return Charge(partition_selection(self.share), self.parts)
+        return Charge(self.mechanism, self.parts, selected=self.groups is not None)
+
+    def certificate(self) -> dict[str, Any]:
+        """The proof of the mechanism of each answer; for private groups also, under `selection`, of the one that selects
+        them, or only of that if the size is released."""
+        if self.groups is None:
+            return self.table.certificate()
+        selection = self.groups.table.certificate()
+        return selection if self.sized else {**self.table.certificate(), "selection": selection}
 
     @property
     def budget_notes(self) -> tuple[Notice, ...]:
@@ -138,18 +164,35 @@ class DefiniteTerms:
     @property
     def notes(self) -> tuple[Notice, ...]:
         """Notes about the groups that are shown."""
-        return () if self.selection is None else (selection_note(self.selection, halved=self.beside is not None),)
+        if self.groups is None:
+            return ()
+        noise, always = self.groups.noise, self.groups.always
+        about = [Notice("sizes are noisy", off=noise.give_or_take, most=max(noise.most, -noise.least))] if self.sized else []
+        if not self.sized and always < FURTHEST:
+            about = [Notice("answers about small groups", people=always)]
+        return (selection_note(self.groups, listed=self.boundary != "selection"), *about)
+
+    @property
+    def far(self) -> bool:
+        """Whether levels are known at any distance, as those of counts are."""
+        return self.count is not None or self.sized
+
+    def size(self, recorded: Any) -> int | None:
+        """The recorded size of a private group, if it has one."""
+        return int(recorded["count"]) if self.sized and isinstance(recorded, dict) else None
 
     def from_record(self, recorded: Any) -> tuple[bool, Margin | None]:
-        """An answer from a ledger's record: a margin, or only yes or no."""
-        if isinstance(recorded, bool):
-            return recorded, None
+        """An answer from a ledger's record: a margin, or only yes or no. A group that may be shown is a yes."""
+        if isinstance(recorded, bool) or self.boundary == "selection":
+            return bool(recorded), None
         margin = recorded if self.count is None else self.count.margin(recorded["count"])
-        return margin >= 0, Margin(margin, self.table.noise)
+        return margin >= 0, Margin(margin, self.noise)
 
-    def recorded(self, margins: Iterable[int]) -> list[Any]:
-        """Margins as a ledger records them: for a count, the noisy count."""
-        return [margin if self.count is None else {"count": self.count.count(margin)} for margin in margins]
+    def recorded(self, drawn: Iterable[int]) -> list[Any]:
+        """Margins as a ledger records them: for a count, the noisy count. Sizes of groups are counts."""
+        if self.sized:
+            return [{"count": size} for size in drawn]
+        return [margin if self.count is None else {"count": self.count.count(margin)} for margin in drawn]
 
 
 @dataclass(frozen=True)
@@ -220,6 +263,10 @@ class ThreeWayTerms:
         return ()
 
     @staticmethod
+    def size(recorded: Any) -> None:
+        """Sizes of groups are not known."""
+
+    @staticmethod
     def from_record(recorded: Any) -> tuple[Outcome, None]:
         """An answer from a ledger's record."""
         return Outcome(recorded), None
@@ -232,21 +279,22 @@ SELDOM = 0.05
 """A group that is shown less often than this is seldom shown."""
 
 
-def selection_note(selection: LineMechanism, *, halved: bool) -> Notice:
-    """The size below which a group is seldom shown, and the size from which it is always shown; `halved` if answers
-    about the groups take the other half of the budget.
+def selection_note(groups: PrivateGroups, *, listed: bool) -> Notice:
+    """The size below which a group is seldom shown, and the size from which it is always shown; and advice, if groups
+    could be `listed` instead.
 
     >>> from duotone import ApproxDP, partition_selection
-    >>> print(selection_note(partition_selection(ApproxDP(1, "1e-6")), halved=True))
-    groups are selected privately, with half of the budget: a group of fewer than 12 people is seldom shown (less than once \
-in 20), one of 28 or more always; for an answer about each, give the public list of groups (groups)
+    >>> print(selection_note(PrivateGroups(line_table(partition_selection(ApproxDP(1, "1e-6")))), listed=True))
+    groups are selected privately: one of fewer than 12 people is seldom shown (less than once in 20), one of 28 or more \
+always; for an answer about each, give the public list of groups (groups)
     """
-    always = selection.certain[0] + 1
-    often = bisect.bisect_left(
-        range(int(min(always, 2**62))), SELDOM, lo=1, key=lambda people: float(selection.yes(np.array([people - 1]))[0])
+    chances = [yes for yes, _ in groups.table.entries]
+    people = bisect.bisect_left(chances, math.ceil(SELDOM * 2**groups.table.bits)) + groups.table.lowest + groups.at_least
+    few = (
+        Notice("few people seldom shown", people=people)
+        if people > groups.at_least
+        else Notice("few people may be shown", people=groups.at_least)
     )
-    budget = "half of the budget" if halved else "the budget"
-    few = Notice("few people seldom shown", people=often) if often > 1 else Notice("one person may be shown")
-    end = Notice("always shown", people=always) if math.isfinite(always) else ""
-    advice = Notice("list the groups") if halved else ""
-    return Notice("groups selected", budget=budget, few=few, always=end, advice=advice)
+    none = Notice("fewer never shown", people=groups.at_least) if groups.at_least > 1 else ""
+    end = Notice("always shown", people=groups.always) if groups.always < FURTHEST else ""
+    return Notice("groups selected", few=few, none=none, always=end, advice=Notice("list the groups") if listed else "")

@@ -8,7 +8,6 @@ import numpy as np
 
 from duotone.interrupts import uninterrupted
 from duotone.line.groups import PrivateGroups
-from duotone.line.table import Table
 from duotone.privacy.definition import Array
 from duotone.release.coin import Coin
 
@@ -37,8 +36,8 @@ def sizes_drawn(groups: PrivateGroups, people: Any) -> tuple[Array, Array]:
 
 
 @uninterrupted
-def answers_drawn(groups: PrivateGroups, table: Table, people: Any, levels: Any) -> tuple[Array, Array]:
-    """The places of the groups that are shown, and the margin of an answer about each, from the table of one answer.
+def answers_drawn(groups: PrivateGroups, coin: Coin, people: Any, levels: Any) -> tuple[Array, Array]:
+    """The places of the groups that are shown, and the margin of an answer about each, by the coin of one answer.
 
     Guarantee: as above, where levels differ by at most 1; both tables must be of one definition. What the margins say is
     sound with noise that is `tossed`.
@@ -48,6 +47,6 @@ def answers_drawn(groups: PrivateGroups, table: Table, people: Any, levels: Any)
         shown = Coin(groups.table).answers(groups.levels(people), bar=False)
         places = np.flatnonzero(shown)
         within = groups.within(people[places])
-        return places, Coin(table).margins(levels[places], within, bar=False)
+        return places, coin.margins(levels[places], within, bar=False)
     finally:
         people = levels = shown = within = None

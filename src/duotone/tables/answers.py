@@ -93,7 +93,8 @@ class Facts:
         terms, share, hidden = self.terms, None, None
         if isinstance(terms, DefiniteTerms):
             share = f"each answer with {written_budget(terms.share)}" if terms.share != terms.privacy else None
-            hidden = "groups of few people may be missing, since which are shown is decided privately" if terms.beside else None
+            if terms.groups is not None and terms.boundary != "selection":
+                hidden = "groups of few people may be missing, since which are shown is decided privately"
         cut = f"clipped: {self.clipped}" if self.clipped else None
         wrong = self.accuracy.sentence(self.basis)
         said = [
@@ -120,7 +121,9 @@ class Facts:
             privacy = {"privacy": {**definition_document(self.terms.privacy), "parts": self.terms.parts}}
         else:
             privacy = {"question_privacy": definition_document(self.terms.three_way.privacy)}
-        about = {"person": self.person, "basis": self.basis, "grids": dict(self.grids)}
+        about: dict[str, Any] = {"person": self.person, "basis": self.basis, "grids": dict(self.grids)}
+        if isinstance(self.terms, DefiniteTerms) and self.terms.groups is not None:
+            about["private_groups"] = self.terms.groups.document(self.terms.count)
         notes = [sentence(note, audience) for note in self.notes]
         return {**privacy, **about, **self.accuracy.document(), "clipping": self.clipping, "notes": notes}
 
@@ -205,8 +208,8 @@ class Answers(Released):
     Each is True or False, or an `Outcome` where it may be too close to call. `str` of it is the answer, or a line for each
     group; `bool` the answer of a question without groups, an error where it is too close to call, which is also equal to True
     or "yes", False or "no". `certain`, `p_value`, `margin` and `at_least` say how sure it is; of groups, `margins` do.
-    `to_arrow` and `to_pandas` make a table of it, `facts` are what was asked and how accurate that is, `quote` is a sentence
-    for a report. Levels and truths are not in it.
+    `sizes` say how large private groups seem to be. `to_arrow` and `to_pandas` make a table of it, `facts` are what was asked
+    and how accurate that is, `quote` is a sentence for a report. Levels and truths are not in it.
     """
 
     answers: Mapping[Key, bool | Outcome]
@@ -221,6 +224,9 @@ class Answers(Released):
     """The groups after the last close call."""
     close_calls: CloseCalls | None = None
     """The close calls that the dataset was registered with, where they are counted."""
+    sizes: Mapping[Key, int] = field(default_factory=dict)
+    """How many people seem to be in each group, where groups are selected privately and that is known: usually this is off by
+    no more than `facts.terms.groups.noise.give_or_take`, and a group that is shown although it is small seems larger."""
 
     @property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -242,6 +248,18 @@ class Answers(Released):
         """How sure an answer is, and the count that it is about."""
         margin = self.margins[key].numbers()
         return {**margin, "estimate": self.estimates[key]} if key in self.estimates else margin
+
+    @property
+    def has_margins(self) -> bool:
+        """Whether its answers have margins; also where there is none, since no group is shown."""
+        terms = self.facts.terms
+        known = isinstance(terms, DefiniteTerms) and terms.boundary != "selection"
+        return bool(self.margins) or (known and not self.answers)
+
+    @property
+    def has_sizes(self) -> bool:
+        """Whether its groups have sizes; also where none is shown."""
+        return bool(self.sizes) or (isinstance(self.facts.terms, DefiniteTerms) and self.facts.terms.sized and not self.answers)
 
     @property
     def accuracy(self) -> Accuracy | Clearness:
@@ -270,6 +288,10 @@ class Answers(Released):
         sure_of = {key: (sure.brief(self.numbers(key)),) for key in self.margins}
         return {key: (said, *sure_of.get(key, ())) for key, said in self.words.items()}
 
+    def sizes_of(self, key: Key) -> tuple[str, ...]:
+        """How many people seem to be in a group, in words; nothing where that is not known."""
+        return (sure.many(max(self.sizes[key], 1), self.facts.unit),) if key in self.sizes else ()
+
     @property
     def meaning(self) -> str:
         """What the p-value says, in words; empty where there is none, or the answer is certain."""
@@ -297,7 +319,7 @@ class Answers(Released):
 
     def _repr_html_(self) -> str:
         facts = self.facts
-        rows = [[*map(cell, key), *map(cell, said)] for key, said in list(self.in_words.items())[:SHOWN]]
+        rows = [[*map(cell, (*key, *said, *self.sizes_of(key)))] for key, said in list(self.in_words.items())[:SHOWN]]
         said = [self.meaning] if self.meaning else []
         said += [f"{facts.terms}; {facts.person}; {facts.basis}", *filter(None, [facts.clipping]), *self.notes]
         said += filter(None, [facts.divided])
@@ -308,7 +330,7 @@ class Answers(Released):
             said.insert(0, f"{len(self.answers) - SHOWN} more groups")
         if not self.private:
             said.append("NOT PRIVATE: test seed")
-        head = (*facts.labels, "answer", *(["how sure"] if self.margins else []))
+        head = (*facts.labels, "answer", *(["how sure"] if self.margins else []), *(["about"] if self.sizes else []))
         return table(head, rows, before=facts.question, after=said)
 
     @property
@@ -345,11 +367,13 @@ class Answers(Released):
     @property
     def _said(self) -> str:
         """What was answered, for a report."""
-        text, keys = self.facts.text, {" ".join(map(str, key)): " ".join(said) for key, said in self._reported().items()}
+        text, reported = self.facts.text, self._reported()
+        keys = {" ".join(map(str, key)): " ".join(said) for key, said in reported.items()}
         if not self.facts.by:
             return f"{text} was answered {', '.join(self._reported()[()])}{',' * bool(self.margins)}"
         if isinstance(self.facts.terms, DefiniteTerms) and self.facts.terms.boundary == "selection":
-            return f"{', '.join(keys) or 'none'} of {text} may be shown, selected"
+            named = [f"{' '.join(map(str, key))}{''.join(f' (about {n})' for n in self.sizes_of(key))}" for key in reported]
+            return f"{', '.join(named) or 'none'} of {text} may be shown, selected"
         if keys:
             return f"{text} was answered {', '.join(f'{said} for {key}' for key, said in keys.items())},"
         return f"{text} was answered for no group, since none may be shown,"
@@ -373,7 +397,7 @@ class Answers(Released):
         """What proves the mechanism behind each answer, or how many close calls are private: see `duotone check`."""
         terms = self.facts.terms
         if isinstance(terms, DefiniteTerms):
-            return {**terms.table.certificate(), "basis": self.facts.basis}
+            return {**terms.certificate(), "basis": self.facts.basis}
         if self.close_calls is None:
             raise DuotoneError("the ledger that counts close calls has their certificate: ask through it")
         return {**self.close_calls.certificate(), "basis": self.facts.basis}
@@ -389,7 +413,9 @@ class Answers(Released):
             numbers = {**self.numbers(()), "unit": facts.unit} if self.margins else {}
             return {"answer": word(self.answer), **numbers, "private": self.private, **document}
         rows = [dict(zip((*facts.labels, "answer"), (*key, said), strict=True)) for key, said in self.words.items()]
-        unanswered = {"unanswered": [dict(zip(facts.labels, key, strict=True)) for key in self.unanswered]}
+        unanswered: dict[str, Any] = {"unanswered": [dict(zip(facts.labels, key, strict=True)) for key in self.unanswered]}
         if isinstance(facts.terms, DefiniteTerms):
-            unanswered = {"margins": [self.numbers(key) for key in self.margins]} if self.margins else {}
-        return {"answers": rows, **unanswered, "private": self.private, **document}
+            unanswered = {"margins": [self.numbers(key) for key in self.margins]} if self.has_margins else {}
+        if self.has_sizes:
+            unanswered["sizes"] = [*self.sizes.values()]
+        return {"by": list(facts.labels), "answers": rows, **unanswered, "private": self.private, **document}

@@ -12,6 +12,7 @@ from typing import Any
 from duotone.errors import DuotoneError, UnopenedTable
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.choice import boundary_for_costs
+from duotone.line.groups import size_line
 from duotone.line.three_way import ThreeWay
 from duotone.model.checks import unknown
 from duotone.model.dataset import KEYS, OPENING, Dataset
@@ -114,6 +115,8 @@ def _prepared(
         terms, most = _terms(budget, asked.by, declared, listed, costs)
         compiled = compile_question(asked, declared, terms.reaches, source)
         terms = terms.about(compiled.count, compiled.searched)
+        if isinstance(budget, WantedError) and isinstance(terms, DefiniteTerms) and terms.sized:  # known now that it is a size
+            terms = DefiniteTerms(budget.least(most, size_line), most, at_least=terms.at_least).about(compiled.count, None)
         prepared = Prepared(source, asked, asked.by, declared, most, listed, terms, compiled, checked.opened_anew).checked()
         require_trial(checked.on_trial(most))
         return prepared
@@ -132,16 +135,15 @@ def _terms(
             raise Refusal("groups missing")
         many = 1 if listed is None else len(listed)
         return ThreeWayTerms(budget, many), 1 if declared.unit is None else many
-    selects = bool(by) and listed is None
-    if selects and not budget.delta > 0:
+    least = (declared.at_least or 1) if by and listed is None else 0
+    if least and not budget.delta > 0:
         raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
     if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
         raise DuotoneError("costs must be two numbers, how bad a false no is and how bad a false yes is, as in (10, 1)")
     most = groups_each(by, declared, listed)
-    parts = 2 * most if selects else most
-    budget = budget.least(parts) if isinstance(budget, WantedError) else budget
-    boundary = "balanced" if costs is None else boundary_for_costs(budget.split(parts), *costs)
-    return DefiniteTerms(budget, parts, boundary, selects), most
+    budget = budget.least(most) if isinstance(budget, WantedError) else budget
+    boundary = "balanced" if costs is None else boundary_for_costs(budget.split(most), *costs)
+    return DefiniteTerms(budget, most, boundary, least), most
 
 
 @dataclass(frozen=True)
@@ -205,6 +207,9 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
         declared = replace(declared, bounds=column_bounds(declared.bounds, made, note, asked.about))
         declared = without_per_unit(asked, declared, note)
         listed, said = listed_groups(source, asked, declared)
+        if declared.at_least is not None and (listed is not None or not asked.by):
+            note(Unused("at_least", Notice("at_least unused")))
+            declared = replace(declared, at_least=None)
         if asked.by and declared.replaced:
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
         return _Checked(
@@ -436,7 +441,7 @@ def prepare_groups(
         if not budget.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
         most = groups_each(keys, about)
-        terms = DefiniteTerms(budget, most, "selection", selects=True)
+        terms = DefiniteTerms(budget, most, "selection", about.at_least or 1)
         return Prepared(own, None, keys, about, most, None, terms, None, opened_anew).checked()
 
 

@@ -43,6 +43,7 @@ def normal_form(text: str, declared: Dataset, most: int, listed: tuple[Key, ...]
         "max_rows": declared.max_rows,
         "per_unit": declared.per_unit,
         "max_groups": most,
+        "at_least": declared.at_least,
         "listed": listed,
         **stated,
     }

@@ -174,11 +174,12 @@ def _count_limit(tree: Tree, one: bool) -> CountLimit | None:
     """What one count is compared with, where each person counts for one at most; None of any other question, and of a limit so
     far from all counts that a level does not tell which count it is of."""
     match tree:
-        case LinearThreshold(terms=(Term(weight=1 | -1 as weight, value=None),), present=None) if tree.people or one:
+        case LinearThreshold(terms=(Term(weight=1 | -1 as weight, value=None) as term,), present=None) if tree.people or one:
             least = math.floor(tree.limit) + 1 if tree.strict else math.ceil(tree.limit)
             if abs(least) > CROWD:
                 return None
-            return CountLimit(least, above=True) if weight == 1 else CountLimit(-least, above=False)
+            everybody = term.where == ALWAYS
+            return CountLimit(least, True, everybody) if weight == 1 else CountLimit(-least, False, everybody)
     return None
 
 

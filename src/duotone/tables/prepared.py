@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,6 +27,7 @@ from duotone.model.notice import Refusal, why
 from duotone.model.terms import DefiniteTerms, Terms
 from duotone.privacy.definition import Array
 from duotone.release.coin import Coin
+from duotone.release.groups import answers_drawn, sizes_drawn
 from duotone.resources import engine_limits, further_check
 from duotone.tables.answers import Answers, Facts, facts_of
 from duotone.tables.billing import Bill, bill, dataset_of, normal_form
@@ -253,8 +255,9 @@ removal;
         read = {tuple(key): self.terms.from_record(answer) for key, answer in recorded["answers"]}
         missing = () if called is None else tuple(key for key in self.listed or ((),) if key not in read)
         answers = {key: answer for key, (answer, _) in read.items()}
+        sizes = {tuple(key): size for key, answer in recorded["answers"] if (size := self.terms.size(answer)) is not None}
         margins = {key: margin for key, (_, margin) in read.items() if margin is not None}
-        return Answers(answers, margins, self.facts, bool(recorded["private"]), about, receipt, missing, called)
+        return Answers(answers, margins, self.facts, bool(recorded["private"]), about, receipt, missing, called, sizes)
 
     def release(self) -> Answers:
         """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""
@@ -282,19 +285,21 @@ removal;
         terms = self.terms
         if not isinstance(terms, DefiniteTerms):
             raise TypeError("these terms have no definite answers")
-        coin = Coin(terms.table)
+        coin, groups = Coin(terms.table), terms.groups
         try:
-            if self.asked is None and coin.private and isinstance(engine := self.source.engine, Draws):
-                keys = quietly(lambda: kept(self.population.asked([self.asked]), coin, engine), UNREADABLE)
-                return _recorded(sorted(keys), [True] * len(keys), coin.private)
+            if groups is not None and terms.sized and coin.private and isinstance(engine := self.source.engine, Draws):
+                draw = partial(sizes_drawn, groups)
+                shown = quietly(lambda: kept(self.population.asked([self.asked]), draw, engine), UNREADABLE)
+                return _recorded([key for key, _ in shown], terms.recorded(size for _, size in shown), coin.private)
             keys, people, levels = quietly(self._levels, UNREADABLE)
-            if terms.selection is not None:
-                shown = Coin(terms.selection).answers(people - 1, bar=False)
-                keys, levels = at(keys, np.flatnonzero(shown)), levels[shown]
+            if groups is not None:
+                some, drawn = sizes_drawn(groups, people) if terms.sized else answers_drawn(groups, coin, people, levels)
+                keys = at(keys, some)
+                places = order(keys)
+                return _recorded(at(keys, places), terms.recorded(drawn[places].tolist()), coin.private)
             places = order(keys)
             keys, levels = at(keys, places), levels[places]
-            drawn = [True] * len(levels) if self.asked is None else terms.recorded(coin.margins(levels, bar=False).tolist())
-            return _recorded(keys, drawn, coin.private)
+            return _recorded(keys, terms.recorded(coin.margins(levels, bar=False).tolist()), coin.private)
         finally:
             keys = people = levels = None  # no traceback may show them
 
@@ -358,7 +363,7 @@ removal;
         """The groups that are asked about, how many people each has, and the levels that answers are then drawn from, no
         further than the mechanism tells them apart. What this returns is NOT private."""
         keys, people, (levels,) = levels_of_all([self])
-        reach = self.terms.reach if self.terms.count is None else FURTHEST
+        reach = FURTHEST if isinstance(self.terms, DefiniteTerms) and self.terms.far else self.terms.reach
         return keys, people, np.clip(levels, -reach - 1, reach).astype(np.int64)
 
 

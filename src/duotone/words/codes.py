@@ -63,6 +63,7 @@ SENTENCES: Mapping[str, Text] = {
     "max_groups missing": "with a unit, say in how many groups one {unit} may count{p.max_groups}: the budget is divided"
     " by it; with 1, a {unit} with rows in several groups counts in only one of them",
     "max_groups unused": "an inner select has one row of each person, in one group: leave {o.max_groups} out",
+    "at_least unused": "{o.at_least} is for groups that are selected privately: leave it out",
     "groups missing": "with group by, each group is a question of its own: give the public list of groups{p.groups}, or first"
     " ask which groups may be shown, at a price of its own",
     # the work of a question
@@ -114,10 +115,15 @@ SENTENCES: Mapping[str, Text] = {
     "group names in the first line": "the first line of {file} names the columns, and is not a group",
     "order by left out": "order by does not matter in a set of answers: it is left out",
     "having is an answer": "having does not leave groups out: each group that is shown has its answer, yes or no",
-    "groups selected": "groups are selected privately, with {budget}: {few}{always}{advice}",
-    "few people seldom shown": "a group of fewer than {people} people is seldom shown (less than once in 20)",
-    "one person may be shown": "even a group of one person may be shown",
+    "groups selected": "groups are selected privately: {none}{few}{always}{advice}",
+    "fewer never shown": "one of fewer than {people} people is never shown, ",
+    "few people seldom shown": "one of fewer than {people} people is seldom shown (less than once in 20)",
+    "few people may be shown": "even one of no more than {people} may be shown",
     "always shown": ", one of {people:g} or more always",
+    "sizes are noisy": "sizes are noisy: nearly all are off by at most {off}, and none by more than {most}; a small group that"
+    " is shown seems larger than it is",
+    "answers about small groups": "about a group of {people} people or fewer an answer is the toss of a coin, and of m people"
+    " more it is no surer than one that m people could flip",
     "list the groups": ("; for an answer about each, give the public list of groups{p.groups}", ""),
     # notes: values
     "numbers from text": (

@@ -96,10 +96,10 @@ Audience = Literal["python", "command", "office", "analyst", "page"]
 service in JSON, and one on its pages."""
 
 FLAGS = {
-    "table": "--table", "max_rows": "--max-rows", "max_groups": "--max-groups", "per_unit": "--per-unit",
-    "json_columns": "--json-columns", "separator": "--separator", "public": "--public", "unit": "--unit",
-    "vouched": "--vouched", "asker": "--asker", "dataset": "--dataset NAME", "formats": "--formats", "groups": "--groups FILE",
-    "also": "--also",
+    "table": "--table", "max_rows": "--max-rows", "max_groups": "--max-groups", "at_least": "--at-least",
+    "per_unit": "--per-unit", "json_columns": "--json-columns", "separator": "--separator", "public": "--public",
+    "unit": "--unit", "vouched": "--vouched", "asker": "--asker", "dataset": "--dataset NAME", "formats": "--formats",
+    "groups": "--groups FILE", "also": "--also",
     "close_dataset": "duotone ledger close", "register": "duotone ledger register", "longest_text": "--longest-text",
 }  # fmt: skip
 UNSAID = {

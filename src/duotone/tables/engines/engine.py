@@ -15,7 +15,6 @@ from sqlglot import exp
 from duotone.errors import DuotoneError
 from duotone.interrupts import held, uninterrupted
 from duotone.model.notice import Notice, why
-from duotone.release.coin import Coin
 
 UNREADABLE = Notice("engine failed")
 ON_FAILURE: ContextVar[Callable[[str], None] | None] = ContextVar("ON_FAILURE", default=None)
@@ -77,12 +76,16 @@ class Engine(Protocol):
         ...
 
 
+Draw = Callable[[Any], tuple[Any, Any]]
+"""From the people of each group: the places of those that are shown, and a noisy size of each (`release.groups`)."""
+
+
 @runtime_checkable
 class Draws(Protocol):
     """An engine that can toss Duotone's coins where it counts."""
 
-    def kept(self, plan: Any, keys: Sequence[str], coin: Coin) -> Any:
-        """The keys that a coin keeps, of a plan that counts the `people` of each."""
+    def kept(self, plan: Any, keys: Sequence[str], draw: Draw) -> Any:
+        """The keys of the groups that are shown, each with a noisy `size`, of a plan that counts the `people` of each."""
         ...
 
 

@@ -15,8 +15,7 @@ from typing import Any
 import ibis
 from ibis.expr.operations import Field
 
-from duotone.release.coin import Coin
-from duotone.tables.engines.engine import Draws
+from duotone.tables.engines.engine import Draw, Draws
 from duotone.tables.engines.expressions import holds
 from duotone.tables.engines.person_columns import Expressions, Order, PersonColumns
 from duotone.tables.engines.results import (
@@ -252,11 +251,11 @@ def plan_of(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Reque
     return _plan(people, keys, named, who, apart)
 
 
-def kept(who: People, coin: Coin, engine: Draws) -> list[tuple[Any, ...]]:
-    """The keys that a coin keeps by their numbers of people, drawn where the people were counted: see `Spark.kept`."""
+def kept(who: People, draw: Draw, engine: Draws) -> list[tuple[tuple[Any, ...], int]]:
+    """The keys of the groups that are shown, and a noisy size of each, drawn where people were counted: see `Spark.kept`."""
     keys = [f"k{i}" for i in range(len(who.by))]
-    result = engine.kept(_plan(who.table([]), keys, {}, who, {}), keys, coin)
-    return list(_keys(result, who))
+    result = engine.kept(_plan(who.table([]), keys, {}, who, {}), keys, draw)
+    return sorted(zip(_keys(result, who), whole(result["size"]).tolist(), strict=True))
 
 
 def _plan(

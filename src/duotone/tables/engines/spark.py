@@ -17,8 +17,7 @@ import sqlglot.expressions as sge
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.model.notice import Refusal
-from duotone.release.coin import Coin
-from duotone.tables.engines.engine import Abilities, answers, quietly, sqlglot_of
+from duotone.tables.engines.engine import Abilities, Draw, answers, quietly, sqlglot_of
 from duotone.tables.engines.source import Source, require_vouched
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, selected
 
@@ -55,16 +54,17 @@ class Spark:
     def interrupt(self) -> None:
         """A job is not stopped: the session may be somebody else's."""
 
-    def kept(self, plan: Any, keys: Sequence[str], coin: Coin) -> Any:
-        """The keys that a coin keeps, of a plan that counts the `people` of each: drawn by the workers that counted them.
+    def kept(self, plan: Any, keys: Sequence[str], draw: Draw) -> Any:
+        """The keys of the groups that are shown, each with a noisy `size`, of a plan that counts the `people` of each: drawn by
+        the workers that counted them.
 
         Guarantee: every key is decided by one toss of Duotone's own coin, from the operating system's randomness of the
         worker it is on. The tosses are the last thing a task does before its result goes to the driver, and nothing is
         stored or computed from them on the cluster. A task that is run again, because its worker died or was slow, tosses
         anew, but the driver takes one result for each task and drops the others unseen: no key is ever decided twice.
         """
-        counted = self.session.sql(self._statement(plan))
-        return counted.mapInArrow(partial(_drawn, coin, tuple(keys)), ", ".join(f"{key} string" for key in keys)).toArrow()
+        counted, types = self.session.sql(self._statement(plan)), [*(f"{key} string" for key in keys), "size bigint"]
+        return counted.mapInArrow(partial(_drawn, draw, tuple(keys)), ", ".join(types)).toArrow()
 
     def public_table(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
         """A small table that everybody may know, as a temporary view, and what forgets it."""
@@ -104,11 +104,11 @@ def _in_parts(added: Any) -> Any:
     return sge.paren(sge.Add(this=both, expression=part(2 * LIMB, last=True)))
 
 
-def _drawn(coin: Coin, keys: tuple[str, ...], batches: Iterator[Any]) -> Iterator[Any]:
-    """In a worker: the keys of the groups that may be shown."""
+def _drawn(draw: Draw, keys: tuple[str, ...], batches: Iterator[Any]) -> Iterator[Any]:
+    """In a worker: the keys of the groups that may be shown, and their sizes."""
     for batch in batches:
-        shown = coin.answers(batch.column("people").to_numpy(zero_copy_only=False) - 1, bar=False)
-        yield batch.select(keys).filter(pa.array(shown))
+        places, sizes = draw(batch.column("people").to_numpy(zero_copy_only=False))
+        yield batch.select(keys).take(pa.array(places)).append_column("size", pa.array(sizes, pa.int64()))
 
 
 def open_spark(url: str, name: str | None, vouched: bool = False) -> Source:

@@ -1,0 +1,239 @@
+"""Private groups of real tables: one charge, noisy sizes for every limit, answers that are clipped, a floor, and all limits."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from duotone import ApproxDP, DuotoneError, ask, balanced, open_ledger, partition_selection, prepare, prove, select_groups
+from duotone.line.noise import Margin
+from duotone.line.table import line_table
+from duotone.model.terms import DefiniteTerms
+from duotone.tables.answers import Answers
+from duotone.tables.ask import prepare_all, prepare_groups
+from duotone.tables.prepared import Prepared
+
+USUAL = ApproxDP(1, "1e-6")
+PEOPLE = {"Ely": 400, "Wells": 100, "Wye": 36, "Rye": 29, "Bath": 28, "Hay": 14, "Ash": 1}
+TABLE = pa.table({
+    "town": [town for town, many in PEOPLE.items() for _ in range(many)],
+    "x": [float(i % 2) for many in PEOPLE.values() for i in range(many)],
+})  # fmt: skip
+CERTAIN = {"Bath", "Ely", "Rye", "Wells", "Wye"}
+BY_TOWN = "select town, {} from t group by town"
+HALF: dict[str, Any] = {"bounds": {"x": (0, 1)}}
+
+
+def terms_of(asked: Prepared) -> DefiniteTerms:
+    assert isinstance(asked.terms, DefiniteTerms)
+    return asked.terms
+
+
+def test_groups_are_shown_for_certain_from_28_people_with_their_sizes() -> None:
+    """Where the budget was halved between showing and answering, it took 54."""
+    for question in (None, "count(*) >= 50", "avg(x) > 0.9"):
+        for _ in range(40):
+            if question is None:
+                reply = select_groups(TABLE, "town", USUAL)
+            else:
+                reply = ask(TABLE, BY_TOWN.format(question), USUAL, **(HALF if "avg" in question else {}))
+            assert {town for (town,) in reply.answers} >= CERTAIN
+            assert list(reply.answers) == sorted(reply.answers)
+            assert bool(reply.sizes) == (question != "avg(x) > 0.9")
+            assert all(-14 <= size - PEOPLE[town] <= 13 for (town,), size in reply.sizes.items())
+
+
+@pytest.mark.parametrize("sign", [">=", ">", "<=", "<"])
+def test_all_limits_follow_from_one_charge_of_sizes(tmp_path: Path, sign: str) -> None:
+    with open_ledger(tmp_path / "budget.ledger") as ledger:
+        ledger.register("t", ApproxDP(2, "1e-3"), unit="row", neighbours="add-remove", version="1")
+        about: dict[str, Any] = {"ledger": ledger, "dataset": "t"}
+        first = ask(TABLE, BY_TOWN.format("count(*) > 30"), USUAL, **about)
+        assert first.receipt is not None
+        assert str(first.receipt.left) == "epsilon 1, delta 0.000999"
+        for limit in (5, 30, 100, 399, 420):
+            again = ask(TABLE, BY_TOWN.format(f"count(*) {sign} {limit}"), USUAL, **about)
+            assert again.receipt is not None
+            assert again.receipt.free
+            assert again.sizes == first.sizes == again.estimates
+            compared = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[sign]
+            assert again.answers == {key: bool(compared(size, limit)) for key, size in first.sizes.items()}
+            for key, margin in again.margins.items():
+                if margin.certain:
+                    assert again.answers[key] == compared(PEOPLE[key[0]], limit)
+        (charge,) = ledger.statement("t").charges
+        assert (charge.boundary, charge.answers) == ("selection", 1)
+        assert ledger.verify().holds
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "sized"),
+    [
+        ("count(*) > 5", {}, True),
+        ("not count(*) > 5", {}, True),
+        ("count(*) < 5", {"unit": "who", "max_rows": 1, "max_groups": 2}, True),
+        ("count(distinct who) >= 3", {"unit": "who", "max_groups": 1}, True),
+        ("count(*) filter (where x > 0) > 5", {}, False),
+        ("count(x) > 5", {}, False),
+        ("count(*) > 5 and avg(x) > 0.5", HALF, False),
+        ("count(*) = 5", {}, False),
+        ("count(*) > 5", {"unit": "who", "max_rows": 2, "max_groups": 1}, False),
+        ("count(*) > 5", {"costs": (10, 1)}, False),
+    ],
+)
+def test_which_questions_are_about_sizes(question: str, options: dict[str, Any], sized: bool) -> None:
+    """Those alone whose levels are how far the people of a group are from a limit, on every small table."""
+    for rows in ([], ["a"], ["a", "a", "b"], ["b"] * 5, ["a"] * 3 + ["b"] * 4):
+        table = pa.table({"town": pa.array(rows, pa.string()), "x": pa.array([1.0] * len(rows), pa.float64()),
+                          "who": pa.array(range(len(rows)), pa.int64())})  # fmt: skip
+        with prepare(table, BY_TOWN.format(question), USUAL, **options) as asked:
+            terms = terms_of(asked)
+            assert terms.sized is sized
+            if terms.sized:
+                assert terms.count is not None
+                keys, people, levels = asked._levels()
+                assert people.tolist() == [rows.count(town) for (town,) in keys]
+                assert levels.tolist() == [terms.count.margin(n) for n in people.tolist()]
+
+
+def test_groups_that_are_answered_clip_their_levels_and_say_so() -> None:
+    """At level 3 about 36 people, wrong or hidden with 0.013; at 28 or fewer a fair coin, and p at least a half where it is."""
+    questions = BY_TOWN.format("avg(x) > 0.25")
+    with prepare(TABLE, questions, USUAL, **HALF) as asked:
+        note = asked.notes[1]
+        assert note.startswith("about a group of 28 people or fewer an answer is the toss of a coin")
+        assert "in groups of more than 28 people by as many; about a group of 28 people or fewer" in asked.quote()
+        many, coin = 300, 0
+        for _ in range(many):
+            reply = asked.release()
+            assert reply.answers[("Ely",)]
+            assert reply.margins[("Ely",)].certain
+            coin += bool(reply.answers[("Bath",)])
+            assert all(m.noise.tossed for m in reply.margins.values())
+        assert abs(coin - many / 2) < 60
+
+
+test_groups_that_are_answered_clip_their_levels_and_say_so = pytest.mark.false_alarm(1e-11)(
+    test_groups_that_are_answered_clip_their_levels_and_say_so
+)
+
+
+@pytest.mark.parametrize("question", [None, "count(*) >= 20", "avg(x) > 0.25"])
+def test_no_group_under_the_floor_is_ever_shown(question: str | None) -> None:
+    strong = ApproxDP(9, "0.9")  # all that may be shown, is, for all that one sees
+    for _ in range(20):
+        if question is None:
+            reply = select_groups(TABLE, "town", strong, at_least=30)
+        else:
+            reply = ask(TABLE, BY_TOWN.format(question), strong, at_least=30, **(HALF if "avg" in question else {}))
+        assert {town for (town,) in reply.answers} <= {"Ely", "Wells", "Wye"}
+        assert {("Ely",), ("Wells",)} <= reply.answers.keys()
+        assert "one of fewer than 30 people is never shown" in " ".join(reply.notes)
+    with prepare_groups(TABLE, "town", USUAL, at_least=30) as asked:
+        groups = terms_of(asked).groups
+        assert groups is not None
+        assert (groups.at_least, groups.always) == (30, 57)
+
+
+def test_a_floor_is_part_of_the_question_and_refused_where_nothing_is_selected(tmp_path: Path) -> None:
+    assert '"at_least": 9' in prepare_groups(TABLE, "town", USUAL, at_least=9).normal
+    assert prepare_groups(TABLE, "town", USUAL, at_least=1).normal == prepare_groups(TABLE, "town", USUAL).normal
+    question = BY_TOWN.format("count(*) > 5")
+    for asked, options in ((question, {"groups": ["Ely"]}), ("count(*) > 5", {})):
+        with pytest.raises(DuotoneError, match="at_least is for groups that are selected privately"):
+            prepare(TABLE, asked, USUAL, at_least=9, **options)  # type: ignore[arg-type]
+    with pytest.raises(DuotoneError, match="at_least must be a whole number"):
+        prepare(TABLE, question, USUAL, at_least=0)
+    with prepare_all(TABLE, [question, "count(*) > 5"], USUAL, at_least=9) as (first, second):
+        assert ("at_least" in first.normal, "at_least" in second.normal) == (True, False)
+
+
+@pytest.mark.parametrize("options", [{}, {"groups": ["Nowhere"]}])
+def test_columns_are_there_also_where_no_group_is_shown(options: dict[str, Any]) -> None:
+    nobody = TABLE.slice(0, 0)
+    means = ask(nobody, BY_TOWN.format("avg(x) > 0.5"), USUAL, **HALF, **options).to_arrow()
+    assert means.column_names == ["town", "answer", "margin", "p_value", "certain"]
+    assert [str(kind) for kind in means.schema.types[1:]] == ["bool", "int64", "double", "bool"]
+    counts = ask(nobody, BY_TOWN.format("count(*) > 5"), USUAL, **options)
+    sized = [] if options else ["size"]
+    assert counts.to_pandas().columns.tolist() == ["town", "answer", "margin", "p_value", "certain", *sized]
+    assert ("sizes" in counts.document(), "margins" in counts.document()) == (not options, True)
+    if not options:
+        assert select_groups(nobody, "town", USUAL).to_arrow().column_names == ["town", "answer", "size"]
+    full = select_groups(TABLE, "town", USUAL)
+    assert full.to_arrow()["size"].to_pylist() == [*full.sizes.values()]
+
+
+def test_what_a_ledger_recorded_of_small_groups_says_no_more_than_it_should(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "budget.ledger") as ledger:
+        ledger.register("t", ApproxDP(9, "1e-3"), unit="row", neighbours="add-remove", version="1")
+        reply = ask(TABLE, BY_TOWN.format("avg(x) > 0.25"), USUAL, ledger=ledger, dataset="t", **HALF)
+        ask(TABLE, BY_TOWN.format("count(*) > 25"), USUAL, ledger=ledger, dataset="t")
+        means, counts = ledger.statement("t").charges
+        assert means.boundary == "balanced+selection"
+        by_key = {key[0]: numbers for key, _, numbers in means.recorded}
+        assert by_key == {key[0]: margin.numbers() for key, margin in reply.margins.items()}
+        assert all(numbers["give_or_take"] == 3 for _, _, numbers in counts.recorded)
+        again = ask(TABLE, BY_TOWN.format("avg(x) > 0.25"), USUAL, ledger=ledger, dataset="t", **HALF)
+        assert again.margins == reply.margins
+
+
+def test_certificates_prove_what_was_drawn_from() -> None:
+    with prepare(TABLE, BY_TOWN.format("avg(x) > 0.5"), USUAL, **HALF) as asked:
+        document = json.loads(json.dumps(asked.release().certificate()))
+    assert prove(document).startswith("private and optimal")
+    assert prove(document["selection"]).startswith("private and optimal")
+    assert document["selection"]["boundary"] == "selection"
+    for reply in (select_groups(TABLE, "town", USUAL), ask(TABLE, BY_TOWN.format("count(*) > 50"), USUAL)):
+        alone = reply.certificate()
+        assert (alone["boundary"], alone["cap"]) == ("selection", None)
+        assert [row["numbers"] for row in alone["rows"]] == [
+            [str(number) for number in row] for row in line_table(partition_selection(USUAL)).entries
+        ]
+
+
+def test_a_document_says_what_its_margins_are_drawn_with() -> None:
+    """So that whoever has it can work out p-values: `duotone.client` does."""
+    from duotone.client.answers import RemoteAnswers, read_reply
+
+    def remote(reply: Answers) -> RemoteAnswers:
+        document = {**json.loads(json.dumps(reply.document("analyst"))), "charge": 1}
+        read = read_reply(document, "t", lambda *_: {})
+        assert isinstance(read, RemoteAnswers)
+        return read
+
+    for question in ("count(*) > 30", "count(*) <= 30", "avg(x) > 0.25"):
+        here = ask(TABLE, BY_TOWN.format(question), USUAL, **(HALF if "avg" in question else {}))
+        there = remote(here)
+        assert (there.answers, there.sizes, there.estimates) == (here.answers, here.sizes, here.estimates)
+        assert there.margins == here.margins
+        assert there.to_arrow().equals(here.to_arrow())
+    none = remote(ask(TABLE.slice(0, 0), BY_TOWN.format("count(*) > 30"), USUAL))
+    assert none.to_arrow().column_names == ["town", "answer", "margin", "p_value", "certain", "size"]
+
+
+def test_a_wanted_error_is_kept_by_sizes_too() -> None:
+    from duotone.model.terms import WantedError
+
+    for people in (1, 4, 20):
+        with prepare(TABLE, BY_TOWN.format("count(*) > 30"), WantedError("0.1", people, Fraction(1, 10**6))) as asked:
+            assert terms_of(asked).sized
+            assert asked.error(people) <= 0.1
+
+
+def test_where_groups_have_no_answer_p_values_are_those_of_the_worse_level() -> None:
+    noise = line_table(balanced(USUAL)).noise
+    tossed = replace(noise, tossed=True)
+    for k in range(-20, 20):
+        beside = noise.p_value(k - 1 if k > 0 else k + 1 if k < -1 else k)
+        if k not in (0, -1):
+            assert tossed.p_value(k) == (noise.p_value(k) + beside) / 2
+    assert (tossed.p_value(0), tossed.p_value(-1)) == (Fraction(1, 2),) * 2
+    assert (Margin(14, noise).certain, Margin(14, tossed).certain, Margin(15, tossed).certain) == (True, False, True)
