@@ -13,6 +13,8 @@ OPTIMAL   With the boundary values fixed, no private mechanism tells the truth m
 MARGIN    Of rows by level, more may be released: a level, clipped to -cap .. cap - 1 (if there is a cap), plus noise N that
           is at least -level as often as the row of that level says yes. For every set of values, p <= e^epsilon * q + delta.
           To leave room for that, rows are as large as a slightly smaller budget allows.
+GROUPS    Beside answers about groups that are selected privately there is the table that selects them, under the same budget;
+          docs/theory.md says why both together cost no more.
 HONEST    The ratio in the file is e^epsilon, rounded down in a far digit.
 
 A certificate of close calls makes another claim: answers are yes, no, or too close to call, and whatever is asked, one
@@ -304,7 +306,13 @@ def check(c):
                 last, top = close(top, t), ceiling(top)
                 if people == min(cap or len(side), len(side)):  # further levels are answered like this one
                     close(last if top == last else one, t)
-        return f"{len(blue) + len(red)} levels, with their margins,"
+        said = f"{len(blue) + len(red)} levels, with their margins,"
+        if "selection" not in c:
+            return said
+        chosen = c["selection"]
+        own = chosen["privacy"] == c["privacy"] and chosen["boundary"] == "selection" and "selection" not in chosen
+        need(own, "groups are not selected under the definition of their answers")
+        return f"{said} and {check(chosen)} that select groups"
 
     nodes, boundary, lowered = c["rows"], c["boundary"], c["lowered"]
     need(type(nodes) is dict and nodes and type(lowered) is dict, "no datasets, or not by name")

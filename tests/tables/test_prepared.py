@@ -48,13 +48,12 @@ def test_a_budget_without_a_table_is_refused_before_anything_is_read(privacy: Ap
 @pytest.mark.usefixtures("unread")
 def test_a_budget_for_answers_but_not_for_groups_is_refused_before_anything_is_read() -> None:
     """Which groups may be shown takes twice as many levels: that table is needed only where groups are selected."""
-    privacy = ApproxDP(0, "1e-6")
+    privacy = ApproxDP(0, "5e-7")
     prepare(VISITS, "count(*) > 3", privacy).close()
     prepare(VISITS, GROUPED, privacy, groups=[("Ely",)]).close()
-    halved = ApproxDP(0, "2e-6")  # a half for the groups, and a half for the answers
     with pytest.raises(DuotoneError, match="a table of more than 1048576 levels"):
-        prepare(VISITS, GROUPED, ApproxDP(0, "1.8e-6"))
-    prepare(VISITS, GROUPED, halved).close()
+        prepare(VISITS, GROUPED, ApproxDP(0, "0.9e-6"))
+    prepare(VISITS, GROUPED, ApproxDP(0, "1e-6")).close()
 
 
 def test_a_table_of_probabilities_is_built_where_the_coin_is_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import tempfile
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,10 +19,12 @@ from duotone import ApproxDP, DuotoneError, ask, balanced, open_ledger, partitio
 from duotone.line.noise import Margin
 from duotone.line.table import line_table
 from duotone.model.terms import DefiniteTerms
+from duotone.release.certificate import Unproved
 from duotone.tables.answers import Answers
 from duotone.tables.ask import prepare_all, prepare_groups
 from duotone.tables.prepared import Prepared
 
+CHECKER = Path(__file__).parents[2] / "tools" / "check_certificate.py"
 USUAL = ApproxDP(1, "1e-6")
 PEOPLE = {"Ely": 400, "Wells": 100, "Wye": 36, "Rye": 29, "Bath": 28, "Hay": 14, "Ash": 1}
 TABLE = pa.table({
@@ -185,12 +190,32 @@ def test_what_a_ledger_recorded_of_small_groups_says_no_more_than_it_should(tmp_
         assert again.margins == reply.margins
 
 
+def checked(document: Any) -> str:
+    """What the checker that shares no code with Duotone says."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(json.dumps(document))
+        file.flush()
+        ran = subprocess.run([sys.executable, CHECKER, file.name], capture_output=True, text=True, check=False)
+    return (ran.stdout + ran.stderr).strip()
+
+
 def test_certificates_prove_what_was_drawn_from() -> None:
     with prepare(TABLE, BY_TOWN.format("avg(x) > 0.5"), USUAL, **HALF) as asked:
         document = json.loads(json.dumps(asked.release().certificate()))
-    assert prove(document).startswith("private and optimal")
-    assert prove(document["selection"]).startswith("private and optimal")
-    assert document["selection"]["boundary"] == "selection"
+    ends = ", with their margins, under epsilon 1, delta 1/1000000"
+    own, selects = f"private and optimal: 30 levels{ends}", f"private and optimal: 29 levels{ends}"
+    assert prove(document) == f"{own}; groups are selected by a mechanism that is {selects}"
+    assert (
+        checked(document) == "PROVED: 30 levels, with their margins, and 29 levels, with their margins, that select groups are"
+        " private and optimal under epsilon 1, delta 1/1000000"
+    )
+    usual = select_groups(TABLE, "town", ApproxDP(2, "1e-6")).certificate()
+    spoilt = {**document["selection"], "rows": [*document["selection"]["rows"][:-1], document["selection"]["rows"][-2]]}
+    chosen: Any
+    for chosen in (usual, line_table(balanced(USUAL)).certificate(), document, spoilt, None, [], "selection"):
+        with pytest.raises(Unproved):
+            prove({**document, "selection": chosen})
+        assert checked({**document, "selection": chosen}).startswith("NOT PROVED")
     for reply in (select_groups(TABLE, "town", USUAL), ask(TABLE, BY_TOWN.format("count(*) > 50"), USUAL)):
         alone = reply.certificate()
         assert (alone["boundary"], alone["cap"]) == ("selection", None)

@@ -127,8 +127,10 @@ class DefiniteTerms:
     def reaches(self) -> Reach:
         """The last level that an answer and its margin distinguish, or a little more. Refuses a budget without a
         table."""
+        if self.at_least:
+            reach(partition_selection(self.share))
         answers, margins = reach(self.mechanism)
-        return Reach(answers, margins + (self.groups is not None))
+        return Reach(answers, margins + (self.at_least > 0))
 
     @property
     def reach(self) -> int:

@@ -60,11 +60,20 @@ def prove(certificate: Any) -> str:
         head = _read_head(certificate)
         if head.outcomes == THREE_WAY:
             return prove_close_calls(certificate, head)
-        return (_prove_levels if type(certificate["rows"]) is list else _prove_datasets)(certificate, head)
+        said = (_prove_levels if type(certificate["rows"]) is list else _prove_datasets)(certificate, head)
+        return f"{said}; {_prove_selection(certificate)}" if "selection" in certificate else said
     except Unproved:
         raise
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError):
         raise Unproved("this is not a certificate: a part of it is missing or has the wrong type") from None
+
+
+def _prove_selection(certificate: Mapping[str, Any]) -> str:
+    """The private groups that answers are about are selected under the same definition: together they satisfy it, too."""
+    chosen = certificate["selection"]
+    if "selection" in chosen or chosen["boundary"] != "selection" or chosen["privacy"] != certificate["privacy"]:
+        raise Unproved("groups are not selected under the definition of their answers")
+    return f"groups are selected by a mechanism that is {prove(chosen)}"
 
 
 def _read_head(certificate: Mapping[str, Any]) -> Head:
