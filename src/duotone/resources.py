@@ -134,7 +134,7 @@ _CHECK: ContextVar[Callable[[Any], None] | None] = ContextVar("_CHECK", default=
 
 
 def further_check(question: Any) -> None:
-    """Refuse a question that the current block refuses."""
+    """Apply the current block's `check` to a question."""
     check = _CHECK.get()
     if check is not None:
         check(question)
@@ -199,7 +199,7 @@ def literal_path(path: Path) -> str:
 
 
 TRIES = 100
-"""To make a folder in one that others of the user's processes may remove."""
+"""Attempts to create a folder within one that the user's other processes may remove."""
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ def test_the_variable_names_the_ledger_where_no_file_does(
     ("text", "says"),
     [
         ("ledger = ", "must be TOML"),
-        ("ledger = 'a'\nledgr = 'b'", "may say ledger and dataset, got ledgr"),
+        ("ledger = 'a'\nledgr = 'b'", "may set ledger and dataset, got ledgr"),
         ("dataset = 'a'", "must name a ledger"),
         ("ledger = 1", "must name a ledger"),
         ("ledger = ''", "must name a ledger"),

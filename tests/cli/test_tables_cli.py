@@ -220,7 +220,7 @@ def test_a_header_in_the_list_of_groups_is_no_group(capsys: pytest.CaptureFixtur
         ("arm,town\nA,Rome\n", "has the columns arm, town, and groups are by town, arm: put them in this order"),
         ("town,arm\n", "must have a value for town, arm in each line"),
         ("", "must have a value for town, arm in each line"),
-        ("town,arm\nRome,A\nRome,A\n", "no line twice"),
+        ("town,arm\nRome,A\nRome,A\n", "a line twice"),
     ):
         groups.write_text(text)
         assert says in run(capsys, *asked)[2]
@@ -304,7 +304,7 @@ def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path,
     )
     longer = "replace(" * 4 + "town" + f", 'x', '{'y' * 9}')" * 4
     too_long = f"count(*) filter (where length({longer}) > 5) > 5"
-    assert "let less of a stored text be read (--longest-text)" in refused(visits, too_long)
+    assert "read less of stored texts (--longest-text)" in refused(visits, too_long)
     assert run(capsys, "ask", visits, too_long, *PRIVACY, "--longest-text", "1")[0] == 0
 
 

@@ -108,7 +108,7 @@ def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
         ("bounds = { age = [0, 100] }", "bounds = { name = [0, 100] }", "bounds.name has no use: that column may not be used"),
         ("bounds = { age = [0, 100] }", "bounds = { town = [0, 100] }", "bounds.town has no use: town does not hold numbers"),
         ('groups = { town = ["Ely", "Wells"] }', 'groups = { city = ["Ely"] }', "datasets.votes.groups.city is refused"),
-        ('groups = { town = ["Ely", "Wells"] }', 'groups = { town = ["Ely", "Ely"] }', "no line twice"),
+        ('groups = { town = ["Ely", "Wells"] }', 'groups = { town = ["Ely", "Ely"] }', "a line twice"),
     ],
 )
 def test_what_is_declared_is_held_against_the_tables(tmp_path: Path, old: str, new: str, sentence: str) -> None:

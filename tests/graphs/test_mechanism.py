@@ -159,8 +159,8 @@ def test_a_violation_names_its_edge() -> None:
         (lambda: FIRST.loss({1: "1/2"}), "a prior must sum to 1"),
         (lambda: FIRST.loss({1: "1/2", 7: "1/2"}), "there is no node 7"),
         (lambda: FIRST.dominates(design(families.votes(3).graph(), ApproxDP(1))), "on the same graph"),
-        (lambda: Mechanism.from_yes(EDGE, {1: 1, 2: 0}).tightest(delta=0), "no finite epsilon will do"),
-        (lambda: Mechanism.from_yes(EDGE, {1: 1, 2: 0}).tightest(epsilon=1), "no delta below 1 will do"),
+        (lambda: Mechanism.from_yes(EDGE, {1: 1, 2: 0}).tightest(delta=0), "no finite epsilon is enough"),
+        (lambda: Mechanism.from_yes(EDGE, {1: 1, 2: 0}).tightest(epsilon=1), "no delta below 1 is enough"),
     ],
 )
 def test_bad_mechanisms(build: Any, says: str) -> None:

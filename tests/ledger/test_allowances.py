@@ -105,11 +105,11 @@ def test_a_closed_dataset_is_charged_no_more(ledger: Ledger) -> None:
     flips: list[int] = []
     with pytest.raises(LedgerError, match="census is closed: nothing more is charged to it"):
         ask(ledger, "s", TENTH, flips=flips)
-    with pytest.raises(LedgerError, match="census is closed, for ever"):
+    with pytest.raises(LedgerError, match="census is closed permanently"):
         ledger.close_dataset("census")
-    with pytest.raises(LedgerError, match="census is closed, for ever"):
+    with pytest.raises(LedgerError, match="census is closed permanently"):
         ledger.allow("census", "ann", ApproxDP(1))
-    with pytest.raises(LedgerError, match="census is closed, for ever"):
+    with pytest.raises(LedgerError, match="census is closed permanently"):
         ledger.relabel("census", "2")
     with pytest.raises(LedgerError, match="registered already"):
         register(ledger)
@@ -326,5 +326,5 @@ def test_the_commands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"of the allowance {allowance}; left: nothing, since it is closed" in closed
     assert "(x.svg): a dataset is named by --dataset (see " in _run(capsys, "plot", str(path), "census", "x.svg")
     assert json.loads(_run(capsys, "show", str(path), "--json"))["datasets"]["census"]["closed"] is True
-    assert "duotone: census is closed, for ever" in _run(capsys, "close", str(path), "census")
+    assert "duotone: census is closed permanently" in _run(capsys, "close", str(path), "census")
     assert "verified: 7 entries" in _run(capsys, "verify", str(path))

@@ -146,9 +146,9 @@ def test_what_is_no_number_of_calls_is_refused_and_harms_nothing(place: str, cal
 def test_what_is_asked_is_of_its_kind(tmp_path: Any) -> None:
     wrong: Any
     for wrong in (0, -3, 2.5, True, "1"):
-        with pytest.raises(DuotoneError, match="asked from 1 to"):
+        with pytest.raises(DuotoneError, match="ask from 1 to"):
             CloseCallCharge(QUESTION, wrong)
-    with pytest.raises(DuotoneError, match="is a ThreeWay"):
+    with pytest.raises(DuotoneError, match="need a ThreeWay"):
         CloseCallCharge("0.05")  # type: ignore[arg-type]
     with open_ledger(tmp_path / "l") as ledger:
         registered(ledger)
@@ -156,7 +156,7 @@ def test_what_is_asked_is_of_its_kind(tmp_path: Any) -> None:
             ledger.ask("s", "q", "0.05", clear, **ABOUT)  # type: ignore[arg-type]
         options: Any
         for options in ({"close_calls": "0.05"}, {"close_calls": QUESTION, "definite": "0.5"}):
-            with pytest.raises(DuotoneError, match=r"is a ThreeWay|must be an ApproxDP"):
+            with pytest.raises(DuotoneError, match=r"need a ThreeWay|must be an ApproxDP"):
                 ledger.register("t", BUDGET, version="1", **ABOUT, **options)
         assert len(ledger.entries()) == 1
 

@@ -93,7 +93,7 @@ def test_a_budget_without_a_table_is_refused_as_the_table_refuses_it(privacy: Ap
     for mechanism in (balanced(privacy), *([partition_selection(privacy)] if privacy.delta else [])):
         refusal = length(mechanism)
         assert isinstance(refusal, str)
-        assert "levels: raise epsilon or delta" in refusal or "too small to toss" in refusal
+        assert "levels: raise epsilon or delta" in refusal or "too small to draw" in refusal
         assert reached(mechanism) == refusal
 
 

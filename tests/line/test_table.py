@@ -193,7 +193,7 @@ def test_bits_are_doubled_until_the_loss_is_below_its_bound() -> None:
     assert wide_enough(lambda bits: build(bits, 512)).bits == 512
     assert tried == [128, 256, 512]
     assert wide_enough(lambda bits: build(bits, 8192)).bits == 8192
-    with pytest.raises(DuotoneError, match="too small to toss for"):
+    with pytest.raises(DuotoneError, match="too small to draw"):
         wide_enough(lambda bits: build(bits, 8193))
 
 
@@ -237,7 +237,7 @@ def test_refusals() -> None:
         line_table(balanced(Own()))
     with pytest.raises(DuotoneError, match="more than 1048576 levels"):
         line_table(balanced(ApproxDP(1e-9, 0)))
-    with pytest.raises(DuotoneError, match="too small to toss for"):
+    with pytest.raises(DuotoneError, match="too small to draw"):
         line_table(with_boundary(ApproxDP(1), "1e-4000"))
     with pytest.raises(DuotoneError, match="the boundary of a graph is"):
         graph_table(families.figure_2(), ApproxDP(1), "selection")

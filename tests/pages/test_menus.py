@@ -96,7 +96,7 @@ def test_every_comparison_and_condition_of_every_kind() -> None:
         if counted or equal == what.startswith("mode"):
             prepared(composed(about, chosen), {})
         else:
-            with pytest.raises(Refused, match="this is compared by one of"):
+            with pytest.raises(Refused, match="choose one of these comparisons"):
                 composed(about, chosen)
     for name, comparison in itertools.product(NAMES.values(), CONDITIONS):
         chosen = Chosen("count", ">", "5", name, comparison, VALUES[KINDS[name]][0])
@@ -131,7 +131,7 @@ def test_a_file_without_types(tmp_path: Path) -> None:
         (Chosen("count", ">", "5", group="nowhere"), "choose the groups from the list"),
         (Chosen("groups"), "choose the column by which people are grouped"),
         (Chosen("share", ">", "0.5"), "say whose share it is"),
-        (Chosen("count", "> 1 or 1 >", "5"), "this is compared by one of"),
+        (Chosen("count", "> 1 or 1 >", "5"), "choose one of these comparisons"),
         (Chosen("count", ">", "5 or true"), "the limit must be a number"),
         (Chosen("count", ">", ""), "the limit must be given"),
         (Chosen("count", ">", "5", "nowhere", "=", "1"), "choose the condition from the lists"),

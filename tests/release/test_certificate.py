@@ -99,7 +99,7 @@ def test_what_can_be_written_can_be_proved(
         with mock.patch("duotone.line.table.LONGEST", 2**10):  # longer ones differ in nothing but time
             table = line_table(on_line(budget.split(parts), value if boundary == "value" else boundary))
     except DuotoneError as error:
-        assert any(said in str(error) for said in ("too many digits", "levels: raise epsilon", "too small to toss"))  # noqa: PT017
+        assert any(said in str(error) for said in ("too many digits", "levels: raise epsilon", "too small to draw"))  # noqa: PT017
         return
     certificate = json.loads(json.dumps(table.certificate()))
     assert prove(certificate).startswith("private and optimal")

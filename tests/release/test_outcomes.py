@@ -130,7 +130,7 @@ def test_yes_and_no_are_outcomes_too() -> None:
 def test_what_is_not_optimal_by_itself_does_not_claim_to_be() -> None:
     for table in (TABLE, FIVE):
         for write in (table.certificate, table.certificate_text):
-            with pytest.raises(DuotoneError, match="only a table of yes and no proves itself"):
+            with pytest.raises(DuotoneError, match="this table has no certificate of its own"):
                 write()
 
 

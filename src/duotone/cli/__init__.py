@@ -1,9 +1,10 @@
-"""The command `duotone`: options in, library calls, text or JSON out. No logic of its own, and nothing imports it.
+"""The command `duotone`: options in, library calls, text or JSON out. It has no logic of its own, and nothing imports
+it.
 
-Start with `app` (the commands by name, and how a run ends). A file for each group of commands: `design` (design, line,
-check, audit, paper), `tables` (ask, groups), `declare` (declare, inspect), `budget`, `ledger` (ledger …), `serve`
-(serve, token …, mcp); they share `terminal`. `tables` has the options that a dataset is made of, and `charging`
-answers questions, with or without a ledger.
+Start with `app` (the commands by name, and exit codes). One file per group of commands: `design` (design, line, check,
+audit, paper), `tables` (ask, groups), `declare` (declare, inspect), `budget`, `ledger` (ledger …), `serve` (serve,
+token …, mcp); they share `terminal`. `tables` has the options that declare a dataset, and `charging` answers questions,
+with or without a ledger.
 """
 
 from importlib.util import find_spec

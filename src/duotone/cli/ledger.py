@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from duotone.privacy.approx_dp import ApproxDP
 
 SHOWN = 10, 100, 1000, 10_000
-"""Numbers of answers for which it is said how accurate they are, in an account renyi."""
+"""Numbers of answers whose accuracy is printed, in an account renyi."""
 SELDOM = 1e-3
 MOST_SHOWN = 20
 """Most groups of one answer that are shown."""
@@ -90,7 +90,7 @@ def register(
 
 
 def _worth(account: RenyiAccount) -> str:
-    """How many answers a new account is about, at which accuracy; with other numbers for comparison."""
+    """The expected number of answers of a new account, and their accuracy; with other numbers for comparison."""
     from duotone.words.budgets import stated
 
     counts = sorted({account.answers, *(many for many in SHOWN if many < account.answers)}, reverse=True)

@@ -1,4 +1,4 @@
-"""The commands about tables: ask, groups; and the options of a table, of which a `Dataset` is made."""
+"""The commands about tables: ask, groups; and the options that declare a table's `Dataset`."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def named_values(texts: list[str], rule: str) -> Mapping[str, str]:
 
 
 def parsed_costs(text: str) -> tuple[str, str]:
-    """How bad a false no and a false yes are."""
+    """The costs of a false no and a false yes, from NO:YES."""
     no, _, yes = text.partition(":")
     if not no.strip() or not yes.strip():
         raise DuotoneError(f"costs are NO:YES, how bad a false no and a false yes are, as 10:1, got {text}")

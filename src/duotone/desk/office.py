@@ -133,7 +133,7 @@ class Listed(_Written):
 
     @property
     def in_ledger(self) -> str:
-        """What a ledger calls it: with new people it is another name."""
+        """Its name in a ledger; new people make another name."""
         return str(self.declared.in_ledger)
 
     @property

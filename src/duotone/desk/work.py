@@ -77,7 +77,7 @@ def require_little(question: Prepared, dataset: Listed, engine: str, limits: Lim
             "bad question",
             f"this question could take {seconds:,.0f} s, and here an answer leaves after "
             f"{limits.longest:g} s at most: shorten its patterns and their repetitions, make fewer and shorter texts, list its "
-            "groups, raise epsilon, or ask about fewer counts; the owner may let less of a stored text be read (longest_text), "
+            "groups, raise epsilon, or ask about fewer counts; the owner may read less of stored texts (longest_text), "
             "keep numbers as numbers (a Parquet file), or let answers take longer (longest)",
         )
 

@@ -191,7 +191,8 @@ class CudaLevels:
         return within[self.furthest] < within[0] and blue[0] not in (0, within[0])
 
     def _counts(self) -> tuple[list[int], list[int]]:
-        """How many datasets have distance at most k, by k, and how many of these are a yes; at 0 all datasets."""
+        """For each k, how many datasets have distance at most k, and how many of these are a yes; for 0, all
+        datasets."""
         counts = cupy().zeros((2, FORMS[self.bits] + 1), dtype=np.uint64)
         words = 2 ** (max(self.voters, PADDED) - 5)
         for_each(f"tally<{self.bits}>", words, (self.planes, np.uint64(words), counts))

@@ -1,7 +1,7 @@
-"""Budgets: whether what has been charged, and one answer more, stays within what a dataset may spend.
+"""Accounts: whether earlier charges and one more answer stay within a dataset's budget.
 
-Whoever asks may choose the next question, and its privacy definition, after seeing the last answer. Each account is a privacy
-filter that is proved for that; which one a dataset has is fixed when it is registered.
+Askers may choose the next question, and its privacy definition, after seeing the last answer. Each account is a privacy
+filter, proved for that; a dataset's account is fixed when it is registered.
 """
 
 from __future__ import annotations
@@ -25,41 +25,42 @@ from duotone.privacy.renyi_curve import people_for
 from duotone.privacy.text import Definition, definition_text, read_either
 
 LONGEST = 3000
-"""The characters of a definition, and of a boundary, that a ledger writes down."""
+"""Most characters of a definition, and of a boundary, in a ledger."""
 
 NOTHING = Spent()
 EXPECTED = 1000
-"""Answers that an account renyi is made for, where it is not said how many are expected."""
+"""Expected answers of an account renyi, by default."""
 SELDOM = 1e-3
-"""How often an answer is wrong where it is said how many are left."""
+"""The probability of a wrong answer when the number of answers left is stated."""
 
 AccountName = Literal["sum", "renyi"]
 """How a dataset's answers add up."""
 
 
 class Account(Protocol):
-    """A privacy filter: whether what was charged stays within the budget, whatever was chosen after seeing what."""
+    """A privacy filter: whether charges stay within the budget, even if each was chosen after seeing earlier
+    answers."""
 
     @property
     def name(self) -> AccountName:
-        """As it is recorded."""
+        """Its recorded name."""
         ...
 
     @property
     def nothing(self) -> Taken:
-        """What has been taken at first."""
+        """The empty sums."""
         ...
 
     def accepts(self, cost: Cost) -> None:
-        """Raise where such a cost cannot be charged, whatever is left."""
+        """Raise if such a cost cannot be charged, whatever is left."""
         ...
 
     def fits(self, taken: Any) -> bool:
-        """Whether so much is within the budget."""
+        """Whether these charges are within the budget."""
         ...
 
     def spent(self, taken: Any) -> tuple[float, float]:
-        """(ε, δ) of everything that was taken, to be read; decisions are by `fits`."""
+        """(ε, δ) of all charges, for display; decisions use `fits`."""
         ...
 
     def left(self, taken: Any) -> Left:
@@ -67,7 +68,7 @@ class Account(Protocol):
         ...
 
     def one_of(self, cost: Cost) -> int | None:
-        """Of how many answers at this price the whole budget consists, where that says more than what is left."""
+        """The number of answers at this price in the whole budget, if that says more than what is left."""
         ...
 
     def part(self, share: Fraction) -> Definition:
@@ -75,7 +76,7 @@ class Account(Protocol):
         ...
 
     def written(self) -> dict[str, Any]:
-        """What a ledger records of it."""
+        """Its record in a ledger."""
         ...
 
 
@@ -95,12 +96,12 @@ class SumAccount:
     nothing: Spent = NOTHING
 
     def accepts(self, cost: Cost) -> None:
-        """Any ε and δ are covered."""
+        """Any ε and δ are accepted."""
         if isinstance(privacy := definite(cost).privacy, RenyiDP):
             raise DuotoneError(f"an account sum adds up epsilon and delta: give these, got {privacy}")
 
     def fits(self, taken: Spent) -> bool:
-        """Σε ≤ ε and Σδ ≤ δ; where ratios were given, their product counts, and e^x is rounded towards refusal."""
+        """Σε ≤ ε and Σδ ≤ δ; for given ratios, their product counts, and e^x is rounded towards refusal."""
         room = epsilon_above(self.budget) - taken.epsilon
         if not (room >= 0 and taken.delta <= Fraction(self.budget.delta)):
             return False
@@ -118,14 +119,14 @@ class SumAccount:
         return Left(max(Fraction(0), epsilon), max(Fraction(0), Fraction(self.budget.delta) - taken.delta))
 
     def one_of(self, cost: Cost) -> None:
-        """What is left says it all."""
+        """None: what is left says enough."""
 
     def part(self, share: Fraction) -> ApproxDP:
-        """So much of ε and of δ."""
+        """This share of ε and of δ."""
         return ApproxDP(epsilon_below(self.budget) * share, Fraction(self.budget.delta) * share)
 
     def written(self) -> dict[str, Any]:
-        """What a ledger records of it."""
+        """Its record in a ledger."""
         return {"account": self.name}
 
 
@@ -133,12 +134,12 @@ class SumAccount:
 class RenyiAccount:
     """Prices of one Rényi order multiply: a filter for any mix of definitions, best for many answers.
 
-    `budget` is what prices may multiply up to, and deltas add up to; `answers` how many are expected, for which the order was
-    chosen. It depends on the answers' (ε, δ) `promise` alone, and on how many are expected.
+    `budget` limits the product of prices, and its delta the sum of deltas; `answers` is the expected number, for which
+    the order was chosen. Both depend only on the answers' (ε, δ) `promise` and that number.
 
-    Guarantee: what fits is private as promised, (ε, δ), for the budget that `of` makes (docs/theory.md and proofs/Renyi.v have
-    the proof): at order k + 1 the product of prices is at most B and Σδ at most a tenth of δ, and
-    B·k^k / ((k + 1)^(k + 1)·e^(kε)) is at most the rest of δ.
+    Guarantee: what fits is private as promised, (ε, δ), for the budget of `of` (proof in docs/theory.md and
+    proofs/Renyi.v): at order k + 1 the product of prices is at most B and Σδ at most a tenth of δ, and B·k^k / ((k +
+    1)^(k + 1)·e^(kε)) is at most the rest of δ.
 
     >>> account = RenyiAccount.of(ApproxDP(1, "1e-6"))
     >>> hundredth = account.budget.split(100)
@@ -153,7 +154,8 @@ class RenyiAccount:
 
     @classmethod
     def of(cls, promise: ApproxDP, answers: int = EXPECTED) -> RenyiAccount:
-        """The account of a new dataset: the order for which so many answers are least often wrong, and its budget."""
+        """The account of a new dataset: the order with which this many answers are wrong least often, and its
+        budget."""
         if not promise.delta > 0:
             raise DuotoneError("an account renyi needs a budget with delta above 0")
         aside = Fraction(promise.delta) / 10
@@ -165,7 +167,7 @@ class RenyiAccount:
 
     @property
     def proved(self) -> bool:
-        """Whether the promise allows this budget; computed again."""
+        """Whether the promise allows this budget; recomputed."""
         most = renyi_budget(self.promise, self.budget.order, self.budget.delta)
         return self.budget.price <= most and self.budget.price < LARGEST
 
@@ -175,7 +177,7 @@ class RenyiAccount:
         return Prices(self.budget.order)
 
     def accepts(self, cost: Cost) -> None:
-        """Any ε and δ are covered, and prices of this order."""
+        """Any ε and δ are accepted, and prices of this order."""
         price_of(definite(cost).privacy, self.budget.order)
 
     def fits(self, taken: Prices) -> bool:
@@ -183,17 +185,17 @@ class RenyiAccount:
         return taken.order == self.budget.order and taken.price <= self.budget.price and taken.delta <= self.budget.delta
 
     def spent(self, taken: Prices) -> tuple[float, float]:
-        """From the first answer on, what is promised for all: how much less it is for some is not proved."""
+        """From the first answer on, the whole promise: a smaller loss for fewer answers is not proved."""
         return (self.promise.epsilon, float(self.promise.delta)) if taken.answers else (0.0, 0.0)
 
     def left(self, taken: Prices) -> Left:
-        """The share of the budget, and how many answers as expected it is about."""
+        """The share of the budget that is left, and about how many of the expected answers."""
         share = max(0.0, 1 - _log(taken.price) / self._log) if self.budget.price > 1 else 0.0
         answers, delta = math.floor(self.answers * share + 1e-9), max(Fraction(0), self.budget.delta - taken.delta)
         return Left(delta=delta, share=share, answers=answers, wrong=SELDOM, people=self.people(self.answers))
 
     def one_of(self, cost: Cost) -> int | None:
-        """So many answers, each with its price, are the whole budget."""
+        """The number of answers at this price in the whole budget."""
         charge = definite(cost)
         price, delta = price_of(charge.privacy, self.budget.order).price, charge.answers * Fraction(charge.privacy.delta)
         by_price = self._log / (charge.answers * _log(price)) if price > 1 else math.inf
@@ -201,7 +203,8 @@ class RenyiAccount:
         return None if math.isinf(fits := min(by_price, by_delta)) else math.floor(fits * (1 + 1e-12))
 
     def people(self, answers: int) -> int:
-        """From how many people on an answer is wrong at most once in a thousand, if so many share the budget; about."""
+        """About how many people from flipping an answer is wrong at most once in a thousand, if this many answers share
+        the budget."""
         return math.ceil(people_for(self.budget.order - 1, self._log / answers, SELDOM))
 
     @cached_property
@@ -209,17 +212,17 @@ class RenyiAccount:
         return _log(self.budget.price)
 
     def part(self, share: Fraction) -> RenyiDP:
-        """So much of the logarithm of the product, and of Σδ."""
+        """This share of the logarithm of the product, and of Σδ."""
         price = root_below(self.budget.price**share.numerator, share.denominator)
         return RenyiDP._computed(self.budget.order, price, self.budget.delta * share)
 
     def written(self) -> dict[str, Any]:
-        """What a ledger records of it."""
+        """Its record in a ledger."""
         return {"account": self.name, "prices": write(self.budget), "expected": self.answers}
 
 
 def _log(price: Fraction) -> float:
-    """The logarithm, of a price next to 1 as well."""
+    """The logarithm, also of a price close to 1."""
     return float(log_above(price))
 
 
@@ -233,7 +236,7 @@ def most_answers(account: Account, each: Definition) -> int:
 
 
 def beyond(cost: Cost, *lefts: Left | None) -> tuple[str, ...]:
-    """Which parts of a cost, its epsilon or its delta, are more than is left by sums."""
+    """The parts of a cost, epsilon or delta, that exceed what is left by sums."""
     if not isinstance(cost, Charge) or isinstance(cost.privacy, RenyiDP):
         return ()
     asked = {"epsilon": cost.answers * epsilon_above(cost.privacy), "delta": cost.answers * Fraction(cost.privacy.delta)}
@@ -242,7 +245,7 @@ def beyond(cost: Cost, *lefts: Left | None) -> tuple[str, ...]:
 
 
 def definite(cost: Cost) -> Charge:
-    """A cost that adds to sums: that of a definite answer."""
+    """The cost of a definite answer, which adds to sums."""
     if not isinstance(cost, Charge):
         raise DuotoneError("this is charged by close calls, and adds to no sum")
     return cost
@@ -250,7 +253,7 @@ def definite(cost: Cost) -> Charge:
 
 @lru_cache(maxsize=256)
 def write(privacy: Definition) -> str:
-    """A definition as a ledger records it: what was given, exactly, in at most 3,000 characters.
+    """A definition as a ledger records it: the given numbers, exactly, in at most 3,000 characters.
 
     >>> write(ApproxDP("0.1", "1e-6"))
     'epsilon=1/10 delta=1/1000000'
@@ -259,7 +262,7 @@ def write(privacy: Definition) -> str:
 
 
 def short(text: str, name: str) -> str:
-    """A text that a ledger may write down."""
+    """A text that is short enough for a ledger."""
     if not len(text) <= LONGEST:
         raise DuotoneError(f"{name} has too many digits for a ledger: {len(text)} characters, and at most {LONGEST} are kept")
     return text
@@ -267,6 +270,6 @@ def short(text: str, name: str) -> str:
 
 @lru_cache(maxsize=256)
 def charge_of(definition: str, boundary: str, answers: int) -> Charge:
-    """What a charge was for, from its texts."""
+    """The charge of these texts."""
     privacy = read_either(definition)
     return Charge(on_line(privacy, boundary.removesuffix(SELECTED)), answers, boundary.endswith(SELECTED))

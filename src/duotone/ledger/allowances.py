@@ -1,7 +1,7 @@
 """Allowances: how much of a dataset's budget one asker may spend, in the same sums as the dataset's account.
 
-What an asker has spent is carried by the last entry filed under them, so that a charge looks up two entries in a ledger of any
-length; `Askers` adds it up anew from the charges themselves, to begin with and to verify.
+The last entry filed under an asker carries their spending, so a charge looks up two entries in a ledger of any length.
+`Askers` recomputes it from the charges, at the start and for verifying.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from duotone.privacy.renyi import RenyiDP
 from duotone.privacy.text import Definition, read_either
 
 EVERYBODY = "*"
-"""In place of a name: each asker who has no allowance of their own."""
+"""Instead of a name: each asker without their own allowance."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """One asker's part of a dataset: what they have spent, and the allowance that bounds it; None where nothing does."""
+    """One asker's part of a dataset: what they have spent, and their allowance (None without one)."""
 
     spent: Taken = field(default_factory=Spent)
     budget: Definition | None = None
     number: int = 0
-    """The entry of an allowance of their own; 0 where there is none."""
+    """The entry of their own allowance; 0 without one."""
 
     def plus(self, charge: Charge) -> Share:
-        """This share with one more charge added."""
+        """This share with one more charge."""
         return replace(self, spent=self.spent.plus(charge.privacy, charge.answers))
 
     @property
@@ -53,23 +53,23 @@ class Share:
         return left if left.share is None else Left(delta=left.delta, share=left.share)
 
     def written(self, dataset: str, asker: str) -> dict[str, Any]:
-        """The fields of a charge that this is the state after."""
+        """The fields of a charge whose state afterwards this is."""
         return {"filed": filed_under(dataset, asker), "asker_spent": self.spent.written(), "allowance": self.number}
 
 
 def _account(budget: Definition) -> Account:
-    """An allowance is an account of its own."""
+    """The account of an allowance."""
     return RenyiAccount(ApproxDP(0), budget) if isinstance(budget, RenyiDP) else SumAccount(budget)
 
 
 def filed_under(dataset: str, asker: str) -> str:
-    """The key under which an asker's entries are found; `*` stands for everybody without an allowance of their own."""
+    """The key of an asker's entries; `*` stands for askers without their own allowance."""
     return sha256(canonical({"asker": [dataset, *([] if asker == EVERYBODY else [asker])]}).encode()).hexdigest()
 
 
 def share_of(entries: Entries, dataset: str, asker: str, nothing: Taken) -> Share:
-    """The part of an asker, or of everybody who has none of their own, of a dataset that has allowances, as the last entries
-    say."""
+    """The share of an asker (or of all without their own allowance) in a dataset with allowances, from the last
+    entries."""
     own, spent, number = entries.filed(filed_under(dataset, asker)), nothing, 0
     if own is not None and asker != EVERYBODY:
         body = intact(entries, own)
@@ -83,7 +83,7 @@ def share_of(entries: Entries, dataset: str, asker: str, nothing: Taken) -> Shar
 
 
 def _number(row: Row, body: Body) -> int:
-    """The number of the entry with the asker's own allowance, from one of their entries; 0 if they have none."""
+    """The number of the entry with the asker's own allowance, from one of their entries; 0 without one."""
     if row.kind == "allowance":
         return row.seq
     return int(body["allowance"]) if row.kind == "charge" else 0
@@ -91,16 +91,16 @@ def _number(row: Row, body: Body) -> int:
 
 @dataclass
 class Askers:
-    """Every asker of a dataset, computed from its charges: the sums are added up anew instead of read from the entries."""
+    """All askers of a dataset, computed from its charges: sums are recomputed, not read from entries."""
 
     spent: dict[str, Taken] = field(default_factory=dict)
     nothing: Taken = field(default_factory=Spent)
-    """What who has asked nothing has spent."""
+    """The spending of an asker without charges."""
     allowances: dict[str, tuple[int, Definition]] = field(default_factory=dict)
     """The number and the budget of each asker's last allowance, and of everybody's."""
 
     def add(self, row: Row, body: Body) -> None:
-        """Take one more entry into account."""
+        """Add one more entry."""
         if body["kind"] == "register":
             self.nothing = nothing_of(body)
         elif body["kind"] == "charge" and "by" in body:
@@ -110,7 +110,7 @@ class Askers:
             self.allowances[body["asker"]] = row.seq, read_either(body["budget"])
 
     def share(self, asker: str) -> Share:
-        """An asker's part."""
+        """An asker's share."""
         number, budget = self.allowances.get(asker, (0, None)) if asker != EVERYBODY else (0, None)
         if budget is None:
             budget = self.allowances.get(EVERYBODY, (0, None))[1]
@@ -139,7 +139,7 @@ class Askers:
 
 
 def added_up(rows: Iterable[Row], askers: Askers) -> Iterator[tuple[Row, Body, State]]:
-    """The entries of a dataset, each with the state after it, by its charges alone; askers are added up, too."""
+    """The entries of a dataset, each with the state after it, from its charges alone; askers are summed up, too."""
     state = State()
     for row in rows:
         body = decoded(row)
@@ -149,14 +149,14 @@ def added_up(rows: Iterable[Row], askers: Askers) -> Iterator[tuple[Row, Body, S
 
 
 def must_add_up(dataset: str, state: State, carried: State) -> None:
-    """Refuse a dataset whose last entry carries another state than its charges make."""
+    """Refuse a dataset whose last entry carries another state than its charges imply."""
     if state != carried:
         raise LedgerError(f"the charges of {dataset} do not add up to the total in its last entry: run verify")
 
 
 def askers_so_far(entries: Entries, dataset: str, carried: State) -> Askers:
-    """Every asker of a dataset, from all its charges; they must add up to what its last entry carries."""
+    """All askers of a dataset, from all its charges; they must sum up to what its last entry carries."""
     askers = Askers()
-    ((_, _, state),) = deque(added_up(entries.every(dataset), askers), maxlen=1)  # it has been registered, at least
+    ((_, _, state),) = deque(added_up(entries.every(dataset), askers), maxlen=1)  # at least the registration
     must_add_up(dataset, state, carried)
     return askers

@@ -1,4 +1,4 @@
-"""A backup: every entry of a ledger in a new file, which is there as a whole or not at all and never in place of another."""
+"""A backup: every entry of a ledger in a new file, which appears complete or not at all, and never replaces another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from duotone.ledger.verify import Verdict, verify
 
 
 def backup(store: Store, path: str | Path) -> Verdict:
-    """A copy of every entry, as of one moment, verified; right while others write."""
+    """A verified copy of every entry, as of one moment, even while others write."""
     with _new_file(path) as place:
         with damage_as_error(), closing(open_store(place)) as copy:
             with copy.writing(create=True) as empty:
@@ -31,7 +31,7 @@ def backup(store: Store, path: str | Path) -> Verdict:
 
 @contextmanager
 def _new_file(path: str | Path) -> Iterator[Path]:
-    """A place to write that gets the name `path` at the end, on the disk; if anything interrupts, nothing is left behind."""
+    """A temporary file that gets the name `path` at the end, on disk; an interruption leaves nothing behind."""
     target = Path(path).absolute()
     try:
         if os.path.lexists(target):
@@ -41,7 +41,7 @@ def _new_file(path: str | Path) -> Iterator[Path]:
         try:
             yield Path(name)
             on_disk(Path(name))
-            os.link(name, target)  # unlike a rename, this fails where there is a file
+            os.link(name, target)  # unlike a rename, this fails if there is a file
         finally:
             os.unlink(name)
         on_disk(target.parent)
@@ -52,7 +52,7 @@ def _new_file(path: str | Path) -> Iterator[Path]:
 
 
 def on_disk(path: Path) -> None:
-    """Wait until a file, or which names a folder has, is on the disk."""
+    """Wait until a file, or a folder's list of names, is on disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

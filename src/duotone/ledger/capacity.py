@@ -1,4 +1,4 @@
-"""What a budget buys: how many answers of one size each account of a ledger would admit."""
+"""What a budget buys: how many answers of one size each account admits."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from duotone.model.cost import MOST_ANSWERS
 from duotone.privacy.approx_dp import ApproxDP
 
 SIZES = (1, 10, 100)
-"""The parts of a budget that answers use, where their size is not chosen."""
+"""Parts of a budget per answer, if their size is not chosen."""
 SPARE = 10
-"""By how much less δ an answer uses than its part, so that it is ε that runs out."""
+"""How much less δ an answer uses than its part, so that ε runs out first."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Capacity:
 
     @property
     def mechanism(self) -> LineMechanism:
-        """The mechanism of one answer, where both mistakes are equally bad."""
+        """The mechanism of one answer, if both mistakes are equally bad."""
         return balanced(self.each)
 
     @cached_property
@@ -45,13 +45,13 @@ class Capacity:
 
     @property
     def best(self) -> tuple[AccountName, int]:
-        """The account that admits the most answers, the simplest of those, and how many."""
+        """The account that admits the most answers (of equals the simplest), and how many."""
         account = max(self.answers, key=self.answers.__getitem__)
         return account, self.answers[account]
 
 
 def capacities(budget: ApproxDP) -> list[Capacity]:
-    """One answer that uses all of a budget; and answers that use a tenth and a hundredth of its ε each.
+    """One answer that uses the whole budget; and answers that use a tenth and a hundredth of its ε each.
 
     >>> [(one.each.epsilon, float(one.each.delta)) for one in capacities(ApproxDP(1, "1e-6"))]
     [(1.0, 1e-06), (0.1, 1e-08), (0.01, 1e-09)]

@@ -1,16 +1,17 @@
 """How many close calls a budget admits, whatever is asked, adaptively and without end (docs/theory.md has the proof).
 
-What neighbours' answers tell is what one watches in the *Poisson game*: a clock strikes at rate 1 or r, whoever watches may
-turn round at any time which of two worlds has the faster one, and must stop at the τ-th strike. With Λ the likelihood ratio so
-far and h strikes left, let U_0(Λ) ≥ (Λ − e^ε)+ and, for each h,
+Neighbours' answers reveal what an observer sees in the *Poisson game*: a clock strikes at rate 1 or r, the observer may
+swap at any time which of two worlds has the faster one, and must stop at the τ-th strike. With Λ the likelihood ratio
+so far and h strikes left, let U_0(Λ) ≥ (Λ − e^ε)+ and, for each h,
 
     U_{h−1}(rΛ) ≤ U_h(Λ) + (r − 1)·Λ·U_h′(Λ),     r·U_{h−1}(Λ/r) ≤ r·U_h(Λ) − (r − 1)·Λ·U_h′(Λ),     U_{h−1} ≤ U_h.
 
 Then U_τ(1) bounds δ for every strategy of any length. Here U_h is piecewise linear on the nodes g^i, with g = 1 + 1/M and
 r = g^k, and is known by u(i) = U(g^i) / g^i: linear to (0, 0) below the nodes, of slope 1 above. The slope between nodes i − 1
 and i is (M + 1)·u(i) − M·u(i − 1), so that the inequalities have whole numbers and r in them, and hold between nodes if they
-hold at both ends with the slope there. It is best to turn where Λ = e^ε: that makes each U_h a pair of first-order recurrences
-outwards from there. What floats lose is added as η·Λ, once for each close call, never for each question.
+hold at both ends with the slope there. It is best to swap where Λ = e^ε: that makes each U_h a pair of first-order
+recurrences outwards from there. Rounding errors of floats are added as η·Λ, once for each close call, never for each
+question.
 """
 
 from __future__ import annotations
@@ -36,30 +37,31 @@ from duotone.privacy.numbers import show
 from duotone.privacy.text import definition_object, read_definition
 
 FINEST, COARSEST = 256, 8
-"""Nodes to a factor r: the more, the closer the bound."""
+"""Nodes per factor r: more nodes make the bound tighter."""
 WORK = 2**27
-"""Nodes times close calls, at most: seconds."""
+"""Most nodes times close calls (seconds of work)."""
 MOST = 2**16
-"""Close calls, at most."""
+"""Most close calls."""
 WIDTH, JUMPS = 1.7, 12
-"""How far nodes go beyond 1 and e^ε, in parts of ε and in factors r. Where that is too little, η is larger."""
+"""How far nodes go beyond 1 and e^ε, in parts of ε and in factors r. If that is too little, η is larger."""
 
 SLACK = 2.0**-51
-"""What floats may lose of a number up to 1, several times over. An inequality has a slope times r − 1 in it, in which that is
-multiplied by less than r·k, and a few terms of up to r; the first function has e^(E − x) in it, where E and x are rounded."""
+"""Rounding error of a float up to 1, with a safety factor. An inequality has a slope times r − 1, where the error is
+multiplied by less than r·k, and a few terms of up to r; the first function has e^(E − x), where E and x are rounded."""
 SPARE = 1 + 2**-7
-"""By how much more floats may find on another machine."""
+"""Largest difference between floats on different machines."""
 LARGEST, LEAST = 64, 1e-11
-"""The largest ε and the least δ of a budget whose close calls are counted: below it, most would be what floats may lose."""
+"""The largest ε and the least δ of a budget with close calls: beyond, rounding errors would dominate."""
 SMALLEST = 1e-5
-"""An ε of questions below which more would fit than can be counted, whatever the budget; floats would be lost on it."""
+"""The least ε of questions: below, more would fit than can be counted, whatever the budget, and floats are too
+coarse."""
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Nodes g^i for i from `low` to `high`, g = 1 + 1/`fine`; `jump` of them make a factor that is at least r."""
+    """Nodes g^i for i from `low` to `high`, g = 1 + 1/`fine`; g^`jump` is at least r."""
 
     fine: int
     jump: int
@@ -71,7 +73,7 @@ class Grid:
         """Nodes for clocks that differ by e^ε of a question, under a budget."""
         step, total = _log(question.privacy.exp_epsilon), _log(budget.exp_epsilon)
         fine = math.floor(1 / math.expm1(step / jump)) + 1
-        while not reaches(fine, jump, question.privacy.exp_epsilon):  # as rationals, whatever floats say
+        while not reaches(fine, jump, question.privacy.exp_epsilon):  # in rationals, whatever floats say
             if fine == 1:
                 raise DuotoneError("the epsilon of a question is too large for close calls: lower it")
             fine -= 1
@@ -101,7 +103,7 @@ def reaches(fine: int, node: int, ratio: Fraction) -> bool:
 
 @dataclass(frozen=True)
 class CloseCalls:
-    """How many close calls a budget allows: `count`; clear answers are not limited.
+    """How many close calls a budget allows: `count`; clear answers are unlimited.
 
     `delta` bounds what all of them reveal, at the budget's ε; `grid` proves that bound.
 
@@ -116,7 +118,7 @@ class CloseCalls:
     grid: Grid
 
     def accepts(self, cost: Cost) -> None:
-        """Refuse a question that is asked in another way."""
+        """Refuse a question with other terms."""
         if not isinstance(cost, CloseCallCharge) or cost.question != self.question:
             asked = cost.question if isinstance(cost, CloseCallCharge) else cost
             raise LedgerError(f"this dataset is asked by {self.question}, and this question by {asked}")
@@ -130,13 +132,13 @@ class CloseCalls:
         return Left(close_calls=self.count - taken.taken, reserved=taken.reserved)
 
     def written(self) -> dict[str, Any]:
-        """As the entry of a registration carries it."""
+        """As a registration's entry carries it."""
         asked = {"question": write(self.question.privacy), "wrong": show(self.question.wrong)}
         return {"budget": write(self.budget), **asked, "count": self.count, "delta": self.delta, "nodes": asdict(self.grid)}
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> CloseCalls:
-        """What an entry carries. The count is taken as it was written: its meaning never changes."""
+        """Read what an entry carries. The recorded count stands: its meaning never changes."""
         question = ThreeWay(read_definition(body["question"]), body["wrong"])
         if not (type(body["count"]) is int and 1 <= body["count"] <= MOST and body.keys() == _FIELDS):
             raise DuotoneError(f"a dataset has from 1 to {MOST} close calls")
@@ -157,9 +159,9 @@ _FIELDS = {"budget", "question", "wrong", "count", "delta", "nodes"}
 
 
 def most_close_calls(budget: ApproxDP, question: ThreeWay) -> CloseCalls:
-    """As many as can be shown to fit, by the coarsest nodes that show it."""
+    """The most close calls that can be proved to fit, with the coarsest nodes that prove it."""
     if not isinstance(question, ThreeWay):
-        raise DuotoneError("how questions are asked that may be too close to call is a ThreeWay")
+        raise DuotoneError("questions that may be too close to call need a ThreeWay")
     if not (budget.delta >= LEAST and budget.epsilon <= LARGEST):
         raise DuotoneError(f"close calls need a budget with delta of at least {LEAST:g} and epsilon of at most {LARGEST}")
     if not question.privacy.epsilon >= SMALLEST:
@@ -192,7 +194,7 @@ def _none_fits(budget: ApproxDP) -> DuotoneError:
 
 
 def beside(budget: ApproxDP, part: ApproxDP | None) -> ApproxDP:
-    """What is left of a budget for close calls when a part is set aside: both together are within the budget, by basic
+    """What is left of a budget for close calls when a part is reserved: both together are within the budget, by basic
     composition, which holds for interactive mechanisms that run at the same time."""
     if part is None:
         return budget
@@ -209,8 +211,8 @@ def beside(budget: ApproxDP, part: ApproxDP | None) -> ApproxDP:
 
 
 def attacked(budget: ApproxDP, question: ThreeWay) -> int:
-    """The number of close calls above which a known attack exceeds the budget: ask until that many answers are too close to
-    call, and watch how long it takes. It is the best attack that is decided beforehand, in closed form."""
+    """The number of close calls above which a known attack exceeds the budget: ask until that many answers are too
+    close to call, and observe how long it takes. It is the best non-adaptive attack, in closed form."""
     try:
         from scipy.special import gammainc, gammaincc
     except ImportError:
@@ -231,15 +233,15 @@ def attacked(budget: ApproxDP, question: ThreeWay) -> int:
 
 
 def _shown(budget: ApproxDP, question: ThreeWay, grid: Grid) -> CloseCalls:
-    """How many close calls some nodes show to fit."""
+    """How many close calls some nodes prove to fit."""
     fitting = list(itertools.islice(itertools.takewhile(lambda delta: delta <= budget.delta, deltas(budget, grid)), MOST))
     return CloseCalls(budget, question, len(fitting), fitting[-1] if fitting else 0.0, grid)
 
 
 @lru_cache(maxsize=64)
 def proved(calls: CloseCalls) -> bool:
-    """Whether this many close calls fit into the budget, checked in floats at the recorded nodes; another machine may round
-    differently. A certificate proves it exactly."""
+    """Whether this many close calls fit into the budget, checked in floats at the recorded nodes; another machine may
+    round differently. A certificate proves it exactly."""
     grid, budget, ratio = calls.grid, calls.budget, calls.question.privacy.exp_epsilon
     within = 1 <= grid.fine <= 2**24 and 1 <= grid.jump <= FINEST and -(2**22) < grid.low < 0 < grid.high < 2**22
     if not (within and 2 * grid.jump < grid.nodes and grid.nodes * calls.count <= 2 * WORK):
@@ -274,7 +276,7 @@ def deltas(budget: ApproxDP, grid: Grid) -> Iterator[float]:
 
 
 def _violation(before: Array, now: Array, up: Array, down: Array, grid: Grid, ratio: float) -> float:
-    """By how much, relative to Λ, the inequalities fail, at most."""
+    """The largest failure of the inequalities, relative to Λ."""
     fine, jump = float(grid.fine), grid.jump
     slopes = np.concatenate([now[:1], (fine + 1) * now[1:] - fine * now[:-1], [1.0]])
     left, right = slopes[:-1], slopes[1:]
@@ -287,7 +289,7 @@ def _violation(before: Array, now: Array, up: Array, down: Array, grid: Grid, ra
 
 
 def _scan(x: Array, factor: float, first: float) -> Array:
-    """y(i) = x(i) + factor·y(i − 1), after a first y; where scipy is not installed, in Python."""
+    """y(i) = x(i) + factor·y(i − 1), after a first y; without scipy, in Python."""
     try:
         from scipy.signal import lfilter
     except ImportError:

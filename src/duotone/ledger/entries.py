@@ -1,9 +1,8 @@
-"""A ledger's entries: what each says, and how each is chained to the one before.
+"""A ledger's entries: their fields, and how each is chained to the one before.
 
-The meaning of an entry never changes: a later version may write other kinds of entry, and reads these as they are. Every
-entry of a dataset carries how it stands after it (`after`). Once a dataset has allowances, its charges carry the asker's sums,
-too. A charge of a dataset that is asked with close calls may reserve some (`calls`), and its answer says how many of them
-there were.
+The meaning of an entry never changes: a later version may write other kinds of entry, and reads these as they are.
+Every entry of a dataset carries the state after it (`after`). Once a dataset has allowances, its charges also carry the
+asker's sums. A charge with close calls may reserve some (`calls`), and its answer says how many occurred.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ from duotone.privacy.renyi import RenyiDP
 from duotone.privacy.text import read_either
 
 VERSION = 1
-"""Of every entry."""
+"""The version of every entry."""
 LONGEST_LABEL, LONGEST_ANSWER = 200, 2**26
-"""The characters of a name, and of an answer written as JSON."""
+"""Most characters of a name, and of an answer written as JSON."""
 DEEPEST = 64
-"""Lists within lists of an answer, at most: JSON that is nested deeper is written, but not always read."""
+"""Most nested lists of an answer: deeper JSON can be written, but not always read."""
 LEDGER = ""
 """The dataset of an entry about the ledger itself: no dataset has this name."""
 OF_LEDGER = ("clock", "standbys", "head")
-"""The kinds of entry about the ledger itself."""
+"""Kinds of entry about the ledger itself."""
 REMEMBERED = 20_000
-"""The characters of an entry up to which what it says is kept in memory for a while."""
+"""Up to this many characters, an entry's contents are cached for a while."""
 DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
-"""What reading an entry that nobody wrote may raise."""
+"""Errors that reading a forged entry may raise."""
 
 Body = Mapping[str, Any]
 _FIELDS: Mapping[str, Mapping[str, type]] = {
@@ -55,28 +54,28 @@ _FIELDS: Mapping[str, Mapping[str, type]] = {
     "head": {"place": str, "by": str},
 }  # fmt: skip
 _OF_ASKER: Mapping[str, type] = {"by": str, "filed": str, "asker_spent": dict, "allowance": int}
-"""What a charge has besides where there are allowances."""
+"""Further fields of a charge with allowances."""
 _BY_CALLS: Mapping[str, Mapping[str, type]] = {
     "register": {"close_calls": dict},
     "charge": {"calls": int},
     "answer": {"calls": int, "reserved": int},
 }
-"""What a registration has besides where close calls are counted, and a charge and its answer where some were reserved."""
+"""Further fields of a registration with close calls, and of a charge and its answer that reserved some."""
 _AFTER, _AFTER_CALLS = {"version", "charges", "answers", "allowances", "closed", "spent"}, {"calls", "reserved"}
-"""What an entry carries, and what besides where close calls are counted."""
+"""Fields of the state, and further ones with close calls."""
 _LABELS = ("version", "unit", "neighbours", "by", "asker")
 
 
 @dataclass(frozen=True)
 class Calls:
-    """Close calls: how many there were, and how many are reserved for answers that are not there yet, or were lost."""
+    """Close calls: how many occurred, and how many are reserved for answers under way, or lost."""
 
     used: int = 0
     reserved: int = 0
 
     @property
     def taken(self) -> int:
-        """What is not left."""
+        """Those that are not left."""
         return self.used + self.reserved
 
     def after(self, body: Body) -> Calls:
@@ -92,19 +91,20 @@ class Calls:
 
 @dataclass(frozen=True)
 class State:
-    """A dataset after an entry: its version, and what was charged. Every entry carries it, so that none need be re-read."""
+    """A dataset after an entry: its version, and its charges. Every entry carries it, so that no earlier one need be
+    read."""
 
     version: str = ""
     spent: Taken = field(default_factory=Spent)
-    """What was charged."""
+    """The sums of charges."""
     charges: int = 0
     answers: int = 0
     allowances: bool = False
-    """Whether some asker has an allowance: then every charge says who asks, and what they have spent."""
+    """Whether some asker has an allowance: then every charge names its asker, and their spending."""
     closed: bool = False
     """Whether nothing more may be charged."""
     calls: Calls | None = None
-    """The close calls of a dataset that is asked with them."""
+    """The close calls, if they are counted."""
 
     @property
     def unanswered(self) -> int:
@@ -148,7 +148,7 @@ class State:
 
     @classmethod
     def of(cls, body: Body) -> State:
-        """What an entry carries."""
+        """Read what an entry carries."""
         after = body["after"]
         flags, counts = (after["allowances"], after["closed"]), [after["charges"], after["answers"]]
         called = "calls" in after
@@ -173,7 +173,7 @@ def label(text: str, name: str) -> str:
 
 
 def nothing_of(body: Body) -> Taken:
-    """What was charged when a dataset was registered so: nothing, in the sums of its account."""
+    """The sums of a newly registered dataset: nothing, in the form of its account."""
     if body["account"] != "renyi":
         return Spent()
     prices = read_either(body["prices"])
@@ -183,12 +183,12 @@ def nothing_of(body: Body) -> Taken:
 
 
 def signed(by: str | None) -> dict[str, str]:
-    """Who wrote an entry, as its field, if that was said."""
+    """The field for an entry's author, if given."""
     return {} if by is None else {"by": label(by, "name")}
 
 
 def answer_text(answer: Any) -> str:
-    """An answer as it is recorded. Whether it can be depends on nothing but the answer, which is private by itself."""
+    """An answer as it is recorded. Whether that is possible depends only on the answer, which is private itself."""
     try:
         text = json.dumps(answer, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
@@ -206,7 +206,7 @@ def answer_text(answer: Any) -> str:
 
 
 def _depth(answer: Any) -> int:
-    """How many lists and objects are within each other."""
+    """The depth of nested lists and objects."""
     depth, inside = 0, [answer]
     while inside := [
         v for x in inside if isinstance(x, dict | list | tuple) for v in (x.values() if isinstance(x, dict) else x)
@@ -216,7 +216,7 @@ def _depth(answer: Any) -> int:
 
 
 def canonical(body: Body) -> str:
-    """The one way to write a body: keys in order, no spaces, no NaN."""
+    """The only way to write a body: sorted keys, no spaces, no NaN."""
     return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -232,13 +232,13 @@ def row_of(previous: str, seq: int, body: Body) -> Row:
 
 
 def key_of(dataset: str, version: str, body: Body, about: tuple[str, str]) -> str:
-    """What decides whether two questions are the same."""
+    """The key by which two questions are the same."""
     same = [dataset, version, body["question"], body["notion"], body["boundary"], body["answers"], *about]
     return sha256(canonical({"same": same}).encode()).hexdigest()
 
 
 def intact(entries: Entries, row: Row) -> Body:
-    """An entry that something rests on: its hash must be that of the entry, after the one before it."""
+    """Check an entry that is relied on: its hash must be right, after the one before it."""
     before = entries.at(row.seq - 1)
     if digest(before.hash if before is not None else "", row.seq, row.body) != row.hash:
         raise damaged(row)
@@ -246,7 +246,7 @@ def intact(entries: Entries, row: Row) -> Body:
 
 
 def loaded(row: Row) -> dict[str, Any]:
-    """An entry's JSON object; an error where it is none."""
+    """An entry's JSON object; an error if it is none."""
     body = _object(row.body)
     if body is None or not isinstance(row.hash, str):
         raise damaged(row)
@@ -272,7 +272,7 @@ def _object(text: object) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=64)
 def _decoded(text: str) -> Body | None:
-    """The last few, remembered: a charge reads the entries before it several times."""
+    """Recent entries are cached: a charge reads the entries before it several times."""
     return _checked(_object(text))
 
 
@@ -295,7 +295,7 @@ def _checked(body: dict[str, Any] | None) -> Body | None:
 
 @contextmanager
 def damage_as_error() -> Iterator[None]:
-    """Whatever cannot be read of a ledger becomes a LedgerError that says so."""
+    """Turn unreadable parts of a ledger into a LedgerError."""
     try:
         yield
     except DuotoneError:

@@ -1,8 +1,9 @@
-"""A head kept elsewhere: how many entries a ledger has, and the hash of the last, in a file of its owner's choice.
+"""A head stored elsewhere: how many entries a ledger has, and the hash of the last, in a file of its owner's choice.
 
-The ledger itself names the file, so that nobody who charges it can forget it. A charge is on the disk first, then its head is
-kept, then the coin is drawn. So a ledger without the kept entry has lost it: it was restored from an older copy, or a standby
-was promoted that lacked it. A crash between the two leaves a ledger that is ahead of its kept head, which is in order.
+The ledger itself names the file, so that nobody who charges it can forget it. A charge is on disk first, then its head
+is stored, then the coin is drawn. So a ledger without the stored entry has lost it: it was restored from an older copy,
+or a standby was promoted that lacked it. After a crash between the two steps the ledger is ahead of its head, which is
+accepted.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from duotone.ledger.stores import Entries, Row
 
 Head = tuple[int, str]
 PLACES = (0, 4096)
-"""Where the two copies begin: the older one is overwritten, so that an interrupted write leaves the newer one."""
+"""Offsets of the two copies: the older one is overwritten, so that an interrupted write leaves the newer one."""
 WIDTH = 97
 
 
@@ -30,9 +31,9 @@ def place_of(entries: Entries, named: Row) -> Path:
 
 
 def must_have(entries: Entries, place: Path, head: Head) -> None:
-    """Refuse a ledger that does not have the entry whose head was kept.
+    """Refuse a ledger that lacks the entry whose head was stored.
 
-    Guarantee: an entry that was kept is in the ledger, or nothing is charged to it.
+    Guarantee: an entry whose head was stored is in the ledger, or nothing is charged to it.
     """
     if not _has(entries, head):
         raise LedgerError(
@@ -43,19 +44,20 @@ def must_have(entries: Entries, place: Path, head: Head) -> None:
 
 
 def _has(entries: Entries, head: Head) -> bool:
-    """Whether the ledger has the entry of a head; every ledger has that of no entry."""
+    """Whether the ledger has the entry of a head; every ledger has the empty head."""
     row = entries.at(head[0])
     return head == (0, "") or (row is not None and row.hash == head[1])
 
 
 def kept(place: Path) -> Head:
-    """The head that a file holds."""
+    """The head in a file."""
     with _reachable(place):
         return _newest(place, place.read_bytes())
 
 
 def problem(entries: Entries) -> str | None:
-    """A sentence if the ledger lacks an entry whose head was kept; None if it has that entry, or if no head can be read."""
+    """A sentence if the ledger lacks an entry whose head was stored; None if it has that entry, or if no head can be
+    read."""
     try:
         named = entries.last(LEDGER, "head")
         if named is None or _has(entries, head := kept(place := place_of(entries, named))):
@@ -66,7 +68,7 @@ def problem(entries: Entries) -> str | None:
 
 
 def begin(entries: Entries, place: Path) -> None:
-    """Make the file, with the ledger's head as it is; one that is there must hold a head of this ledger."""
+    """Create the file, with the ledger's present head; an existing one must hold a head of this ledger."""
     if os.name != "posix":
         raise LedgerError("a head is kept in a file on a POSIX system only")
     with _reachable(place):
@@ -83,8 +85,9 @@ def begin(entries: Entries, place: Path) -> None:
 
 
 def advance(place: Path, head: Head) -> Head:
-    """Keep a head that is newer than the kept one, on the disk; the newest one, which another writer may have kept."""
-    import fcntl  # what a POSIX system has; on another one, `begin` is refused
+    """Store a head that is newer than the stored one, on disk; returns the newest one, which another writer may have
+    stored."""
+    import fcntl  # available on POSIX systems; elsewhere `begin` refuses
 
     with _reachable(place):
         descriptor = os.open(place, os.O_RDWR | os.O_CLOEXEC)

@@ -1,6 +1,6 @@
 """The ledger: what has been spent on each dataset, durably. Charge, then flip.
 
-`Ledger.ask` stands first, and below it what it calls, in order: `_charge`, the coin, `_record`; each appends one entry.
+`Ledger.ask` comes first; below it are its steps, in order: `_charge`, the coin, `_record`. Each appends one entry.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ LONGEST_WAIT = 10**6
 
 
 class Turns:
-    """A lock for each key that somebody holds or waits for, and none for others.
+    """A lock for each key that is held or waited for.
 
-    A thread that already has a turn takes no second one: no two of them can wait for each other for ever.
+    A thread with a turn takes no second one, so no two threads can wait for each other.
     """
 
     def __init__(self) -> None:
         self._start()
-        os.register_at_fork(after_in_child=self._start)  # whoever held a turn is not in the child
+        os.register_at_fork(after_in_child=self._start)  # the holder of a turn is not in the child
 
     def _start(self) -> None:
         self._guard, self._mine = threading.Lock(), threading.local()
@@ -47,7 +47,7 @@ class Turns:
 
     @contextmanager
     def of(self, key: Hashable) -> Iterator[None]:
-        """The only thread of this process in here under this key."""
+        """Admit only one thread of this process at a time under this key."""
         mine = self._mine
         if getattr(mine, "has", False):
             yield
@@ -67,7 +67,7 @@ _TURNS = Turns()
 
 @dataclass(frozen=True)
 class _Charged:
-    """A charge that is on the disk: its number, the key of its question, and the budget left after it."""
+    """A charge on disk: its number, the key of its question, and the budget left after it."""
 
     seq: int
     key: str
@@ -75,7 +75,7 @@ class _Charged:
     allowance: Left | None
     before: AnsweredBefore | None
     calls: int
-    """The close calls that are reserved for it."""
+    """The close calls reserved for it."""
     one_of: int | None
 
 
@@ -89,7 +89,7 @@ class Ledger(Owned):
     def __init__(self, store: Store, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._store, self._clock = store, clock
         self._clear = ClearAnswers()
-        self._identity = os.path.realpath(store.place)  # the same for every ledger of this process at this place
+        self._identity = os.path.realpath(store.place)  # shared by all ledgers of this process at this place
 
     def __repr__(self) -> str:
         return f"<Ledger: {self.place}>"
@@ -119,12 +119,11 @@ class Ledger(Owned):
     ) -> Receipt:
         """The recorded answer to a question, free; else charge for it durably, then `draw`, record and return it.
 
-        `question` is the question's normal form: with the dataset's version and the cost it decides what is the same
-        question. Of several forms the first does; under the others it may have been answered on other terms, which is noted.
-        `draw` takes nothing and returns what will be public, as JSON can write it. Where close calls are counted,
-        it is given how many are reserved, draws no further than the last of them, and also returns how many it used: the rest
-        is given back when the answer is on the disk. If it fails, the charge stands. With `again`, a recorded answer is not
-        used.
+        `question` is the question's normal form: with the dataset's version and the cost it identifies the question. Of
+        several forms the first counts; the others find answers on other terms, which are noted. `draw` takes nothing
+        and returns what will be public, as JSON. With close calls, it gets the number of reserved ones, draws until the
+        last of them, and also returns how many it used: the rest is released when the answer is on disk. If it fails,
+        the charge stands. With `again`, a recorded answer is not used.
 
         Threads of this process that ask the same question at once wait for the first one, and read its answer.
         """
@@ -143,7 +142,7 @@ class Ledger(Owned):
             return self._record(dataset, charged, answer_text(answer), process, calls)
 
     def _charge(self, request: Request) -> Receipt | _Charged:
-        """The free answer, or a charge that is on the disk."""
+        """The free answer, or a charge on disk."""
         with self._writing() as entries:
             before = standing(entries, request.dataset, request.about, request.by)
             free = self._free(entries, request, before)
@@ -157,7 +156,7 @@ class Ledger(Owned):
         return _Charged(seq, key, after.left, after.allowance, otherwise, body.get("calls", 0), one_of)
 
     def _free(self, entries: Entries, request: Request, before: Standing) -> Receipt | None:
-        """The recorded answer; None where there is none."""
+        """The recorded answer; None without one."""
         recorded = request.recorded(entries, before.state)
         if recorded is None:
             return None
@@ -176,8 +175,8 @@ class Ledger(Owned):
         again: bool = False,
         by: str | None = None,
     ) -> Receipt | None:
-        """The recorded answer that `ask` would give, free; None where it would charge. What would not fit is refused as
-        there. Nothing is charged."""
+        """The recorded answer that `ask` would return, free; None if it would charge. Refuses what would not fit, as
+        `ask` does. Nothing is charged."""
         request = Request.of(dataset, question, charge, unit, neighbours, again, by)
         with damage_as_error(), self._store.reading() as entries:
             before = standing(entries, dataset, request.about, by)
@@ -187,7 +186,7 @@ class Ledger(Owned):
             return free
 
     def _record(self, dataset: str, charged: _Charged, text: str, process: int, calls: int | None = None) -> Receipt:
-        """Write the answer to the disk, if this process made the charge and the charge still waits for its answer."""
+        """Write the answer to disk, if this process made the charge and the charge still waits for its answer."""
         with self._writing() as entries:
             registered, state = load(entries, dataset)
             row, answered = entries.at(charged.seq), entries.answered(charged.key)
@@ -205,10 +204,11 @@ class Ledger(Owned):
 
     @contextmanager
     def _writing(self, *, create: bool = False, accepting: bool = False, anew: bool = False) -> Iterator[Entries]:
-        """The only writer until the block ends; then what it wrote is on the disk, and its head is kept where the owner said.
+        """Be the only writer during the block; at its end everything is on disk, and its head is stored where the owner
+        said.
 
-        Guarantee: a ledger is not written that lacks an entry whose head was kept, or whose entries a failover could forget,
-        unless the owner has accepted that. With `anew`, a head that cannot be read is not waited for: another will be kept.
+        Guarantee: a ledger is not written if it lacks an entry whose head was stored, or if a failover could lose its
+        entries, unless the owner has accepted that. With `anew`, an unreadable head is ignored: another will be stored.
         """
         with damage_as_error():
             with self._store.writing(create=create) as entries:
@@ -233,7 +233,8 @@ class Ledger(Owned):
                     kept_head.must_have(entries, kept_at, newest)
 
     def _append(self, entries: Entries, body: Body, after: State | None, *, patient: bool = False) -> int:
-        """One more entry, with its dataset as it is after it. A clock far behind is refused, unless an answer is waiting."""
+        """Append an entry, with its dataset's state after it. A clock far behind is refused, unless an answer is
+        waiting."""
         now, latest = self._now(), latest_time(entries)
         if latest is not None:
             if not (patient or now > latest - SKEW):
@@ -247,7 +248,7 @@ class Ledger(Owned):
         return self._chain(entries, {**body, "at": now.isoformat(), **carried})
 
     def _chain(self, entries: Entries, body: Body) -> int:
-        """The entry, by its hash tied to the one before; its number."""
+        """Chain the entry to the one before by its hash; returns its number."""
         last, (seq, head) = entries.last(), entries.head()
         if (seq, head) != ((last.seq, last.hash) if last is not None else (0, "")):
             raise LedgerError(
@@ -272,7 +273,8 @@ class Ledger(Owned):
         again: bool = False,
         by: str | None = None,
     ) -> list[Quote]:
-        """What these questions would cost, asked in turn as the dataset stands now. Nothing is charged or kept for them."""
+        """What these questions would cost, asked in turn in the dataset's present state. Nothing is charged or
+        reserved."""
         about = unit, neighbours, again, by
         requests = [Request.of(dataset, text, cost, *about) for text, cost in asked]
         with damage_as_error(), self._store.reading() as entries:
@@ -292,7 +294,7 @@ class Ledger(Owned):
         return quotes
 
     def stands(self, dataset: str, *, by: str | None = None) -> Standing:
-        """How a dataset stands now, and for who asks: as its last entries say, which `ask` goes by."""
+        """The present state of a dataset, for an asker: from its last entries, which `ask` relies on."""
         with damage_as_error(), self._store.reading() as entries:
             registered, _ = load(entries, dataset)
             return standing(entries, dataset, (registered.unit, registered.neighbours), by)
@@ -303,7 +305,7 @@ class Ledger(Owned):
 
 
 def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
-    """A ledger by its place: a file, or a Postgres URL. A busy one is waited for, for `wait` seconds.
+    """A ledger by its place: a file, or a Postgres URL. If it is busy, wait for `wait` seconds.
 
     >>> import tempfile
     >>> from duotone import ApproxDP, Charge, Coin, balanced
@@ -329,5 +331,5 @@ def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
 
 
 def opened_ledger(ledger: Ledger | str | Path) -> AbstractContextManager[Ledger]:
-    """A ledger for the length of a block: one that is open, and stays so, or one by its place, which is then closed."""
+    """A ledger during a block: an open one, which stays open, or one by its place, which is then closed."""
     return open_ledger(ledger) if isinstance(ledger, str | Path) else nullcontext(ledger)

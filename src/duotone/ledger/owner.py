@@ -1,4 +1,4 @@
-"""What the owner of a ledger does: registers datasets and gives allowances, sees what was asked, verifies and backs up."""
+"""The owner's operations on a ledger: register datasets, grant allowances, see what was asked, verify and back up."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, exact
 
 FINEST_SHARE = 1000
-"""The largest denominator of an allowance that is a share of a budget."""
+"""The largest denominator of a share of a budget."""
 
 
 class Owned(ABC):
-    """A ledger as its owner has it. Its entries are appended as `Ledger` appends them."""
+    """A ledger as its owner sees it. Its entries are appended as `Ledger` appends them."""
 
     _store: Store
     _clear: ClearAnswers
@@ -65,12 +65,12 @@ class Owned(ABC):
         definite: ApproxDP | None = None,
         by: str | None = None,
     ) -> Registered:
-        """Give a dataset its total budget, once and for all; makes the ledger where there is none.
+        """Give a dataset its total budget, once; creates the ledger if there is none.
 
-        `account` is how answers add up (docs/budgets.md): "sum", for few, or "renyi", for many, of which so many `answers` are
-        expected (1,000 where it is not said): it then serves these best, and admits any other number. With `close_calls`,
-        questions are asked so that only those are charged that are too close to call (docs/theory.md), but for a part that may
-        be set aside for `definite` answers, which the account is for.
+        `account` is how answers add up (docs/budgets.md): "sum", for few answers, or "renyi", for many. `answers` is
+        then the expected number (by default 1,000): the account serves it best, and admits any other number. With
+        `close_calls`, only answers that are too close to call are charged (docs/theory.md), except for a part of the
+        budget reserved for `definite` answers, to which the account applies.
         """
         about = unit, neighbours, account, answers, close_calls, definite
         registered = registration(dataset, budget, *about)
@@ -83,7 +83,7 @@ class Owned(ABC):
         return registered
 
     def relabel(self, dataset: str, version: str, *, by: str | None = None) -> None:
-        """Say that the data has changed: a new public label, under which every question is a new one. Spends nothing."""
+        """Give the data a new public version, under which every question is new. Spends nothing."""
         label(version, "version")
         with self._writing() as entries:
             state = self._open_state(entries, dataset)
@@ -102,11 +102,11 @@ class Owned(ABC):
         share: Given | None = None,
         by: str | None = None,
     ) -> None:
-        """Give an asker an allowance, for all that they have asked and ask: a `share` of the dataset's budget, as "1/5"; or, in
-        an account sum, an (ε, δ).
+        """Give an asker an allowance: a limit on all that they have asked and will ask. It is a `share` of the
+        dataset's budget, as "1/5", or, in an account sum, an (ε, δ).
 
-        The asker `*` is each one who has no allowance of their own. A later allowance replaces an earlier one. From the first
-        allowance on, every charge must say who asks. The dataset's own budget stays as it is.
+        The asker `*` is each one without their own allowance. A later allowance replaces an earlier one. From the first
+        allowance on, every charge must name its asker. The dataset's own budget is unchanged.
         """
         part, asker = _part(budget, share), label(asker, "name")
         about = {"v": VERSION, "dataset": label(dataset, "dataset"), **signed(by)}
@@ -127,29 +127,30 @@ class Owned(ABC):
             self._filed(entries, {**allowance, "filed": filed_under(dataset, asker)}, state)
 
     def close_dataset(self, dataset: str, *, by: str | None = None) -> None:
-        """Close a dataset for ever: nothing more is charged to it, whatever is left. What it has answered stays free."""
+        """Close a dataset permanently: nothing more is charged to it, whatever is left. Recorded answers stay free."""
         with self._writing() as entries:
             state = self._open_state(entries, dataset)
             self._filed(entries, {"kind": "close", "v": VERSION, "dataset": dataset, **signed(by)}, state)
 
     def _filed(self, entries: Entries, body: Body, state: State) -> State:
-        """The state after one more entry, which is appended."""
+        """Append an entry; returns the state after it."""
         after = state.after(body)
         self._append(entries, body, after)
         return after
 
     def _open_state(self, entries: Entries, dataset: str) -> State:
-        """A dataset as its last entry left it, if it is not closed."""
+        """A dataset's state after its last entry, if it is not closed."""
         _, state = load(entries, dataset)
         if state.closed:
-            raise LedgerError(f"{dataset} is closed, for ever")
+            raise LedgerError(f"{dataset} is closed permanently")
         return state
 
     def reset_clock(self, *, by: str) -> None:
-        """Say that the clock was ahead and has been set back: entries go on from the time it is now. Spends nothing.
+        """Record that the clock was ahead and has been set back: entries continue from the present time. Spends
+        nothing.
 
         For the owner: an entry that was written while a clock was ahead blocks every charge until that time has come.
-        Who did this, when, and from which time the clock was set back stay in the ledger for ever.
+        The ledger records permanently who did this, when, and from which time the clock was set back.
         """
         with self._writing() as entries:
             now, latest = self._now(), latest_time(entries)
@@ -159,11 +160,11 @@ class Owned(ABC):
             self._chain(entries, {**body, "at": now.isoformat()})
 
     def keep_head(self, place: str | Path, *, by: str) -> None:
-        """From now on keep the ledger's head, how many entries it has and the hash of the last, in a file as well, on another
-        disk or machine than the ledger; whoever charges it must be able to write there.
+        """From now on store the ledger's head (how many entries it has and the hash of the last) in a file as well, on
+        another disk or machine than the ledger; everybody who charges it must be able to write there.
 
-        A ledger that lacks an entry whose head was kept is refused from then on: a standby that was promoted, or an older copy.
-        A later file replaces an earlier one, where that says nothing else or is gone.
+        A ledger that lacks an entry whose head was stored is refused from then on: a standby that was promoted, or an
+        older copy. A later file replaces an earlier one, if that does not contradict it or is gone.
         """
         path = Path(place).absolute()
         body = {"kind": "head", "v": VERSION, "dataset": LEDGER, "place": str(path), "by": label(by, "name")}
@@ -174,18 +175,19 @@ class Owned(ABC):
     def accept_standbys(self, words: str, *, by: str) -> None:
         """Accept that a failover may lose the last charges, on a server whose commits do not wait for its standbys.
 
-        The owner says why in `words`, which the ledger keeps. A ledger that does not exist yet is created."""
+        The owner says why in `words`, which the ledger records. A ledger that does not exist yet is created.
+        """
         body = {"kind": "standbys", "v": VERSION, "dataset": LEDGER, "words": label(words, "reason"), "by": label(by, "name")}
         with self._writing(create=True, accepting=True) as entries:
             self._append(entries, body, None)
 
     def close_calls(self, dataset: str) -> CloseCalls | None:
-        """The close calls that a dataset was registered with; None for one whose every answer is charged."""
+        """The registration for close calls; None if every answer is charged."""
         with damage_as_error(), self._store.reading() as entries:
             return load(entries, dataset)[0].close_calls
 
     def datasets(self) -> list[str]:
-        """Every dataset, in the order of registration."""
+        """All datasets, in the order of registration."""
         with damage_as_error(), self._store.reading() as entries:
             return names(entries)
 
@@ -196,13 +198,13 @@ class Owned(ABC):
             return latest_charges(entries, dataset, many)
 
     def clear_answers(self, dataset: str) -> int:
-        """How many answers were clear, and free, where close calls are counted; only those since the last look are read."""
+        """How many answers were clear, and free, if close calls are counted; reads only those since the last call."""
         with damage_as_error(), self._store.reading() as entries:
             called = load(entries, dataset)[0].close_calls
             return 0 if called is None else self._clear.of(entries, dataset)
 
     def share(self, dataset: str, asker: str) -> Share:
-        """An asker's part of a dataset, as the last entries say; without any allowances, an empty one."""
+        """An asker's share of a dataset, from the last entries; empty without allowances."""
         with damage_as_error(), self._store.reading() as entries:
             registered, state = load(entries, dataset)
             nothing = registered.account.nothing
@@ -219,8 +221,8 @@ class Owned(ABC):
             return [{"seq": row.seq, "hash": row.hash, **loaded(row)} for row in Scan(self._store, Entries.head)]
 
     def verify(self, head: str | None = None) -> Verdict:
-        """Whether any entry was edited, removed or moved; against a head kept elsewhere too, and against that of the file which
-        the ledger names for it, if it can be read."""
+        """Whether any entry was edited, removed or moved; also against a head stored elsewhere, and against the file
+        that the ledger names for it, if that can be read."""
         with damage_as_error():
             rows = Scan(self._store, lambda entries: (entries.head(), kept_head.problem(entries)))
             verdict = verify(rows, lambda: rows.end()[0], head)
@@ -228,15 +230,15 @@ class Owned(ABC):
             return verdict if lost is None else replace(verdict, problems=(lost,))
 
     def backup(self, path: str | Path) -> Verdict:
-        """Copy every entry, as of one moment, into a new ledger in a file, verified; right while others write.
+        """Copy every entry, as of one moment, into a new ledger in a file, verified, even while others write.
 
-        The copy is a ledger like any other: charging it and this one spends the same budget twice.
+        The copy is a complete ledger: charging both it and this one spends the same budget twice.
         """
         return backup(self._store, path)
 
 
 def _part(budget: ApproxDP | None, share: Given | None) -> ApproxDP | Fraction:
-    """What an allowance is, as it was given."""
+    """An allowance as it was given."""
     if (budget is None) == (share is None):
         raise DuotoneError("an allowance is a share of the budget, or a budget of its own: give one of the two")
     if share is None:
@@ -250,7 +252,7 @@ def _part(budget: ApproxDP | None, share: Given | None) -> ApproxDP | Fraction:
 
 
 def _registered_already(dataset: str, state: State) -> Notice:
-    """Why a name is taken; and, as long as nothing was charged, how a mistake in its registration is put right."""
+    """Why a name is taken; and, if nothing was charged, how to correct a mistake in its registration."""
     if state.charges:
         return Notice("registered already", dataset=dataset)
     return Notice("registered already, closed" if state.closed else "registered already, unused", dataset=dataset)

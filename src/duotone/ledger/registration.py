@@ -1,4 +1,4 @@
-"""How a dataset was registered: its budget, whom it protects, and in which account its charges add up."""
+"""A dataset's registration: its budget, its unit and neighbours, and the account of its charges."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NEIGHBOURS = ("add-remove", "replace")
 
 @dataclass(frozen=True)
 class Registered:
-    """A dataset as it was registered. What is asked later must have the same unit and neighbours."""
+    """A registered dataset. Questions must have the same unit and neighbours."""
 
     dataset: str
     budget: ApproxDP
@@ -32,8 +32,8 @@ class Registered:
     neighbours: str
     account: Account
     close_calls: CloseCalls | None = None
-    """How questions are asked that may be too close to call, where they may be; `budget` is what is set aside beside that, for
-    answers that are definite."""
+    """How questions are asked that may be too close to call, if they may; `budget` is then the part for definite
+    answers."""
 
     def written(self) -> dict[str, Any]:
         """As an entry carries it."""
@@ -43,13 +43,13 @@ class Registered:
 
     @classmethod
     def read(cls, body: Body) -> Registered:
-        """What an entry carries."""
+        """Read what an entry carries."""
         budget = read_definition(body["budget"])
         called = CloseCalls.read(body["close_calls"]) if "close_calls" in body else None
         return cls(body["dataset"], budget, body["unit"], body["neighbours"], account_of(budget, body), called)
 
     def fits(self, state: State) -> bool:
-        """Whether no more is spent, and no more close calls are taken, than there were."""
+        """Whether the spending and the close calls of this state are within their limits."""
         called = self.close_calls is None or (state.calls is not None and self.close_calls.fits(state.calls))
         return called and self.account.fits(state.spent)
 
@@ -63,7 +63,7 @@ class Registered:
         return replace(aside, close_calls=calls.close_calls, reserved=calls.reserved)
 
     def check(self, unit: str, neighbours: str) -> None:
-        """Refuse a question about other units or neighbours."""
+        """Refuse a question with another unit or other neighbours."""
         for name, registered, asked in (("unit", self.unit, unit), ("neighbours", self.neighbours, neighbours)):
             about = {"dataset": self.dataset, "registered": registered, "asked": asked}
             if registered != asked and name == "unit" and asked == "row":
@@ -82,13 +82,13 @@ def registration(
     close_calls: ThreeWay | None = None,
     definite: ApproxDP | None = None,
 ) -> Registered:
-    """A dataset to be registered, with its account; anything else is an error."""
+    """A dataset to register, with its account; anything else is an error."""
     if neighbours not in NEIGHBOURS:
         raise DuotoneError(f"neighbours are add-remove or replace, got {neighbours}")
     if not isinstance(budget, ApproxDP):
         raise DuotoneError("a budget is an ApproxDP")
     if close_calls is None and definite is not None:
-        raise DuotoneError("a part for definite answers is set aside from the budget of close calls: say how these are asked")
+        raise DuotoneError("definite is a part of a budget for close calls: give close_calls, too")
     called = None
     if close_calls is not None and definite is None and account != "sum":
         raise DuotoneError(
@@ -104,7 +104,7 @@ def registration(
 
 
 def load(entries: Entries, dataset: str) -> tuple[Registered, State]:
-    """A dataset as it was registered, and as its last entry left it."""
+    """A dataset's registration, and its state after its last entry."""
     first, last = (entries.last(dataset, "register"), entries.last(dataset)) if is_label(dataset) else (None, None)
     if first is None or last is None:
         others = names(entries)[:10]
@@ -114,7 +114,7 @@ def load(entries: Entries, dataset: str) -> tuple[Registered, State]:
 
 
 def latest_time(entries: Entries) -> datetime | None:
-    """The time of the last entry that has one: an entry of another dataset that is damaged must not be in the way."""
+    """The time of the last entry that has one: another dataset's damaged entry must not block this."""
     row = entries.last()
     while row is not None and (time := dated(row)) is None:
         row = entries.at(row.seq - 1)
@@ -122,7 +122,7 @@ def latest_time(entries: Entries) -> datetime | None:
 
 
 def names(entries: Entries) -> list[str]:
-    """Every dataset, in the order of registration; looked up by the index, one step for each."""
+    """All datasets, in the order of registration; looked up by the index, one step for each."""
     datasets: list[str] = []
     name: Any = ""
     while (name := entries.execute("SELECT min(dataset) FROM duotone_entries WHERE dataset > ?", (name,))[0][0]) is not None:
@@ -134,7 +134,7 @@ def names(entries: Entries) -> list[str]:
 
 
 def account_of(budget: ApproxDP, written: Mapping[str, Any]) -> Account:
-    """The account that a ledger recorded, as it was written: its meaning never changes."""
+    """The account that a ledger recorded: its meaning never changes."""
     if written["account"] == "sum":
         return SumAccount(budget)
     if written["account"] == "renyi":

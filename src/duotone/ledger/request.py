@@ -1,4 +1,4 @@
-"""A question to a dataset, and what it costs as the dataset stands."""
+"""A question to a dataset, and its cost in the dataset's present state."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ from duotone.privacy.text import Definition, read_either
 
 LONGEST_QUESTION = 100_000
 FIXED = ("balanced", "selection")
-"""Boundaries that are the same at every budget: one that follows from costs is not."""
+"""Boundaries that are the same at every budget; one that follows from costs is not."""
 LONGEST_BUDGET = 200
-"""The characters of a budget that a sentence names."""
+"""Most characters of a budget in a sentence."""
 MOST_REPEATS = 10**6
 
 Forms = str | tuple[str, ...]
-"""A question's normal form; or several, of which the first is charged, and others are recorded on other terms."""
+"""A question's normal form; or several: the first is charged, and the others find answers on other terms."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A question to a dataset: `terms` are the fields of its entry that name it, `about` are its unit and neighbours."""
+    """A question to a dataset: `terms` are the fields of its entry that identify it, `about` are its unit and
+    neighbours."""
 
     dataset: str
     charge: Cost
@@ -55,7 +56,7 @@ class Request:
         again: bool,
         by: str | None,
     ) -> Self:
-        """What is asked, checked."""
+        """A checked request."""
         first, *others = question if isinstance(question, tuple) and question else (question,)
         if not (isinstance(first, str) and 0 < len(first) <= LONGEST_QUESTION):
             raise DuotoneError(f"a question is a text of at most {LONGEST_QUESTION} characters")
@@ -75,15 +76,15 @@ class Request:
         return cls(dataset, charge, terms, about, bool(again), by, tuple(others))
 
     def key(self, state: State) -> str:
-        """What decides whether it is the same question as another, of the dataset as it is."""
+        """The key that identifies the question, in the dataset's present state."""
         return key_of(self.dataset, state.version, self.terms, self.about)
 
     def recorded(self, entries: Entries, state: State) -> Row | None:
-        """Its recorded answer; None where it is to be charged."""
+        """Its recorded answer; None if it is to be charged."""
         return None if self.again else entries.answered(self.key(state))
 
     def answered_otherwise(self, entries: Entries, state: State) -> AnsweredBefore | None:
-        """The latest answer to the same question at another budget or choice of costs, among the last charges."""
+        """The latest answer to the same question at another budget or with other costs, among the last charges."""
         if self.again or isinstance(self.charge, CloseCallCharge):
             return None
         terms, forms = self.terms, (str(self.terms["question"]), *self.others)
@@ -98,7 +99,7 @@ class Request:
         return None
 
     def must_be_open(self, state: State) -> None:
-        """Refuse what no charge can be made for, whatever is left."""
+        """Refuse what can never be charged, whatever is left."""
         if state.closed:
             raise LedgerError(
                 f"{self.dataset} is closed: nothing more is charged to it, and only questions that it has answered are free; "
@@ -108,8 +109,8 @@ class Request:
             raise LedgerError(Notice("asker missing", dataset=self.dataset))
 
     def body(self, state: State, share: Share | None, calls: int | None) -> Body:
-        """The ledger entry of its charge: `share` is the asker's spending after it, `calls` the close calls reserved for
-        it."""
+        """The ledger entry of its charge: `share` is the asker's spending after it, `calls` the close calls reserved
+        for it."""
         body = {"kind": "charge", "v": VERSION, "dataset": self.dataset, "version": state.version, **self.terms}
         if share is not None and self.by is not None:
             body |= share.written(self.dataset, self.by)
@@ -119,12 +120,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Standing:
-    """A dataset as it stands for who asks: its registration, its state, and the asker's share where there are allowances."""
+    """The present state of a dataset for an asker: its registration, its state, and the asker's share if there are
+    allowances."""
 
     registered: Registered
     state: State
     share: Share | None
-    """None where there are no allowances, or nobody is named."""
+    """None without allowances, or if nobody is named."""
 
     @property
     def left(self) -> Left:
@@ -138,11 +140,11 @@ class Standing:
 
     @property
     def fits(self) -> bool:
-        """Whether no more is spent than there was, of the budget, of the close calls and of the allowance."""
+        """Whether the budget, the close calls and the allowance are not exceeded."""
         return self.registered.fits(self.state) and (self.share is None or self.share.fits)
 
     def charged(self, request: Request) -> tuple[Body, Standing]:
-        """The entry of a charge, and how the dataset stands after it; whether that fits is another question."""
+        """The entry of a charge, and the state after it, whether or not that fits."""
         request.must_be_open(self.state)
         share, calls = self.share, None
         if isinstance(request.charge, CloseCallCharge):
@@ -154,7 +156,7 @@ class Standing:
         return body, Standing(self.registered, self.state.after(body), share)
 
     def _reserved(self, asked: CloseCallCharge) -> int:
-        """The close calls that are set aside for questions: one for each, as far as they are left, and at least one."""
+        """The close calls to reserve: one per question, but at most those that are left, and at least one."""
         called, taken = self.registered.close_calls, self.state.calls
         if called is None or taken is None:
             raise LedgerError(f"{self.registered.dataset} was not registered with close calls: ask with an epsilon")
@@ -176,7 +178,7 @@ class Standing:
         return bisect_left(range(1, MOST_REPEATS + 1), True, key=lambda many: not fit(many))
 
     def must_fit(self, request: Request, before: Standing) -> None:
-        """Refuse a charge after which the dataset would stand so."""
+        """Refuse a charge after which a limit would be exceeded."""
         account, cost = self.registered.account, request.charge
         if not self.registered.fits(self.state):
             aside = None
@@ -190,7 +192,7 @@ class Standing:
 
 
 def standing(entries: Entries, dataset: str, about: tuple[str, str], by: str | None) -> Standing:
-    """How a dataset stands now; its unit and neighbours must be those that it was registered with."""
+    """The present state of a dataset; its unit and neighbours must be the registered ones."""
     registered, state = load(entries, dataset)
     registered.check(*about)
     share = share_of(entries, dataset, by, registered.account.nothing) if state.allowances and by is not None else None
@@ -202,7 +204,7 @@ def _differs(terms: Body, body: Body) -> tuple[str, ...]:
     name = "price" if isinstance(now, RenyiDP) or isinstance(then, RenyiDP) else "epsilon"
     budget = {name: _first(now) != _first(then), "delta": Fraction(now.delta) != Fraction(then.delta)}
     fixed = any(set(each["boundary"].split("+")) <= {*FIXED} for each in (terms, body))
-    # where both boundaries follow from costs, and the budgets differ, the costs may be the same
+    # if both boundaries follow from costs, and the budgets differ, the costs may be the same
     costs = terms["boundary"] != body["boundary"] and (fixed or not any(budget.values()))
     other = {"choice of costs": costs, "number of answers": terms["answers"] != body["answers"]}
     return tuple(name for name, differs in (budget | other).items() if differs)
@@ -217,7 +219,8 @@ def _first(privacy: Definition) -> tuple[str, Fraction]:
 
 
 def _budget(definition: str, answers: int) -> str | None:
-    """The budget that is divided among so many answers under a definition; None where it is long, or not known exactly."""
+    """The budget that is divided among this many answers under a definition; None if it is long, or not known
+    exactly."""
     each = read_either(definition)
     budget = each.unsplit(answers) if isinstance(each, ApproxDP) else None
     if budget is None:

@@ -1,6 +1,6 @@
-"""Running sums: what a dataset has spent so far, as a few numbers that every charge is added to.
+"""Running sums: what a dataset has spent so far, as a few numbers to which every charge is added.
 
-Charges are summed, never merged under a key: two definitions that look alike may differ in their last digit.
+Charges are summed, never grouped by definition: two definitions that look alike may differ in their last digit.
 """
 
 from __future__ import annotations
@@ -20,23 +20,22 @@ from duotone.privacy.renyi import LARGEST_ORDER, RenyiDP, price_of
 from duotone.privacy.text import Definition
 
 EXACT = 4224
-"""The bits of a sum's numerator and denominator up to which it is exact: a privacy parameter has 4096 at most."""
+"""Up to this many bits of numerator and denominator, a sum is exact: a privacy parameter has at most 4096."""
 ROUNDED = 512
-"""The significant bits of a sum beyond that, or one more; it is rounded up to them. Entries rest on it: it never changes."""
+"""The significant bits of a longer sum, or one more; it is rounded up. Entries rely on it: it never changes."""
 LARGEST = Fraction(2**12000)
 """A larger product of ratios moves into the sum of ε: no budget admits it, since none is above e^8192."""
 PRECISION = 576
-"""The bits of logarithms and exponentials."""
+"""Bits of logarithms and exponentials."""
 _SUM = re.compile(r"(0|[1-9][0-9]{0,3999})(?:/(?:2\^([1-9][0-9]{0,7})|([1-9][0-9]{0,3999})))?")
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What was charged: how many answers, Σε of definitions given by ε, Πe^ε of those given by it, and Σδ.
+    """What was charged: the number of answers, Σε of definitions given by ε, Πe^ε of those given by e^ε, and Σδ.
 
-    Guarantee: no sum is ever below the true one. Each is exact while it has at most 4224 bits above and below the
-    line of its fraction; beyond, every charge rounds it up by less than one part in 2^511. So its text is bounded,
-    whatever is charged.
+    Guarantee: no sum is ever below the true one. Each is exact while its numerator and denominator have at most 4224
+    bits; beyond, every charge rounds it up by less than one part in 2^511. So its text is bounded, whatever is charged.
 
     >>> third = ApproxDP("1/3", "1e-9")
     >>> Spent().plus(third).plus(third, 2)
@@ -66,7 +65,7 @@ class Spent:
         return Spent(self.answers + answers, epsilon, product, delta).bounded()
 
     def bounded(self) -> Spent:
-        """These sums, each rounded up to a fraction short enough to write down."""
+        """These sums, each rounded up to a short fraction."""
         epsilon, product = self.epsilon, self.exp_epsilon
         if product > LARGEST:
             epsilon, product = epsilon + log_above(product), Fraction(1)
@@ -77,13 +76,13 @@ class Spent:
         return {"epsilon": self.epsilon + log_above(self.exp_epsilon), "delta": self.delta}
 
     def written(self) -> dict[str, Any]:
-        """As an entry carries it: whole numbers and fractions as text."""
+        """As an entry carries it: integers and fractions as text."""
         sums = {"epsilon": self.epsilon, "exp_epsilon": self.exp_epsilon, "delta": self.delta}
         return {"answers": self.answers, **{name: sum_text(value) for name, value in sums.items()}}
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Spent:
-        """What `written` wrote; anything else is refused."""
+        """Read what `written` wrote; anything else is refused."""
         names = ("epsilon", "exp_epsilon", "delta")
         if not (isinstance(written, dict) and written.keys() == {"answers", *names}):
             raise DuotoneError("these are not the sums of an entry")
@@ -95,10 +94,11 @@ class Spent:
 
 @dataclass(frozen=True)
 class Prices:
-    """What was charged where the prices of one Rényi order multiply: how many answers, the product of their prices, and Σδ.
+    """What was charged if the prices of one Rényi order multiply: the number of answers, the product of their prices,
+    and Σδ.
 
-    Guarantee: neither is ever below the true one; both are exact or rounded up as in `Spent`. A product of 2^12000 stands for
-    any larger one, and no budget admits it.
+    Guarantee: neither is ever below the true one; both are exact or rounded up as in `Spent`. A product of 2^12000
+    stands for any larger one, and no budget admits it.
 
     >>> Prices(2).plus(RenyiDP(2, "5/4")).plus(RenyiDP(2, "3/2", "1/8"), 2)
     Prices(answers=3, order=2, price=45/16, delta=1/4)
@@ -120,7 +120,7 @@ class Prices:
         return Prices(self.order, self.answers + answers, price, self.delta + answers * each.delta).bounded()
 
     def bounded(self) -> Prices:
-        """The same, each number rounded up to a fraction short enough to write down."""
+        """The same, each number rounded up to a short fraction."""
         return Prices(self.order, self.answers, rounded_up(min(self.price, LARGEST)), rounded_up(self.delta))
 
     def numbers(self) -> dict[str, Fraction]:
@@ -128,13 +128,13 @@ class Prices:
         return {"price": self.price, "delta": self.delta}
 
     def written(self) -> dict[str, Any]:
-        """As an entry carries it: whole numbers and fractions as text."""
+        """As an entry carries it: integers and fractions as text."""
         numbers = {"price": sum_text(self.price), "delta": sum_text(self.delta)}
         return {"answers": self.answers, "order": self.order, **numbers}
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Prices:
-        """What `written` wrote; anything else is refused."""
+        """Read what `written` wrote; anything else is refused."""
         answers, order = written["answers"], written["order"]
         known = written.keys() == {"answers", "order", "price", "delta"} and type(answers) is int and type(order) is int
         price, delta = (read_sum(written[name]) for name in ("price", "delta")) if known else (Fraction(0),) * 2
@@ -144,16 +144,16 @@ class Prices:
 
 
 Taken = Spent | Prices
-"""What was charged."""
+"""The sums of charges."""
 
 
 def read_taken(written: Mapping[str, Any]) -> Taken:
-    """What an entry carries."""
+    """Read what an entry carries."""
     return Prices.read(written) if isinstance(written, dict) and "order" in written else Spent.read(written)
 
 
 def rounded_up(x: Fraction) -> Fraction:
-    """x itself while it is short, else the next number with 512 or 513 significant bits, at least x."""
+    """x itself if it is short, else the next number with 512 or 513 significant bits, at least x."""
     above, below = x.numerator.bit_length(), x.denominator.bit_length()
     if max(above, below) <= EXACT:
         return x
@@ -174,7 +174,7 @@ def sum_text(x: Fraction) -> str:
 
 
 def read_sum(text: object) -> Fraction:
-    """What `sum_text` wrote, letter for letter."""
+    """Read what `sum_text` wrote, character for character."""
     return _read_sum(text if isinstance(text, str) else "")
 
 
@@ -190,7 +190,7 @@ def _read_sum(text: str) -> Fraction:
 
 
 def _power(ratio: Fraction, n: int) -> Fraction | None:
-    """ratio^n or a little more, as sums are kept; None where it is too large."""
+    """ratio^n or slightly more, as sums are stored; None if it is too large."""
     power = Fraction(1)
     for bit in f"{n:b}":
         power = rounded_up(power * power * (ratio if bit == "1" else 1))

@@ -1,4 +1,4 @@
-"""Verifying a ledger: whether every entry is the one that was written, in its place, and adds up."""
+"""Verifying a ledger: whether every entry is as it was written, in its place, and adds up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_PROBLEMS = 100
 
 @dataclass(frozen=True)
 class Verdict:
-    """What `verify` reports: how many entries, the hash of the last, and every entry that does not hold."""
+    """The result of `verify`: the number of entries, the hash of the last, and every entry with a problem."""
 
     entries: int
     head: str
@@ -28,16 +28,16 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Nothing was edited, removed or reordered."""
+        """Whether nothing was edited, removed or reordered."""
         return not self.problems
 
 
 def verify(rows: Iterable[Row], head: Callable[[], tuple[int, str]], kept: str | None = None) -> Verdict:
     """Whether every entry is as it was written, in its place, and adds up.
 
-    The chain shows any entry edited, removed or moved, and the stored head a tail cut off. Someone who can write the
-    whole ledger can also write a whole new chain: against that, keep a head elsewhere and give it as `kept`. The
-    stored head is asked for after the last entry.
+    The chain shows any entry edited, removed or moved, and the stored head a tail that was cut off. Someone who can
+    write the whole ledger can also write a whole new chain: against that, store a head elsewhere and pass it as `kept`.
+    The ledger's own head is read after the last entry.
 
     >>> row = row_of("", 1, {"kind": "register", "dataset": "d", "version": "1", "after": {}})
     >>> verify([replace(row, seq=2)], lambda: (1, row.hash)).problems[0]
@@ -69,20 +69,20 @@ def verify(rows: Iterable[Row], head: Callable[[], tuple[int, str]], kept: str |
 
 @dataclass
 class _Dataset:
-    """A dataset as its entries have it so far."""
+    """A dataset as of the entries so far."""
 
     registered: Registered
     state: State = field(default_factory=State)
     open: dict[int, tuple[str, int | None, int]] = field(default_factory=dict)
-    """The charges without an answer so far, each by its question, the close calls that are reserved for it and how many answers
-    it may have."""
+    """The charges without an answer so far, each by its question, with its reserved close calls and its most
+    answers."""
     versions: set[str] = field(default_factory=set)
     askers: Askers = field(default_factory=Askers)
 
 
 @dataclass
 class _Replay:
-    """Every entry once more: sums are recomputed from what each charge says, never taken from what entries carry."""
+    """Replays every entry: sums are recomputed from what each charge says, never taken from entries."""
 
     datasets: dict[str, _Dataset] = field(default_factory=dict)
     latest: datetime | None = None
@@ -100,7 +100,7 @@ class _Replay:
             return "does not make sense where it stands"
 
     def _time(self, body: Body) -> str | None:
-        """Entries are dated one after the other, except after one that says that the clock was set back."""
+        """Entries are in order of time, except after one that says that the clock was set back."""
         before, self.latest = self.latest, at(body)
         if body["kind"] == "clock":
             set_back = before is not None and datetime.fromisoformat(body["before"]) == before > self.latest
@@ -138,7 +138,7 @@ class _Replay:
 
 
 def _not_reserved(body: Body, dataset: _Dataset) -> str | None:
-    """Close calls are reserved of those that there are, for questions that are asked as was registered."""
+    """Reserved close calls must exist, and belong to questions with the registered terms."""
     called, calls = dataset.registered.close_calls, dataset.state.calls
     if called is None or calls is None:
         return "reserves close calls of a dataset that has none"
@@ -150,7 +150,8 @@ def _not_reserved(body: Body, dataset: _Dataset) -> str | None:
 
 
 def _counted(body: Body, answers: int) -> bool:
-    """Whether an answer says how many of its outcomes were too close to call, and none is after the last that was reserved."""
+    """Whether an answer says how many of its outcomes were too close to call, and none follows the last reserved
+    one."""
     listed = body["answer"].get("answers") if isinstance(body["answer"], dict) and "calls" in body else None
     if not isinstance(listed, list):
         return True
@@ -161,7 +162,7 @@ def _counted(body: Body, answers: int) -> bool:
 
 
 def _not_covered(body: Body, account: Account) -> str | None:
-    """Each answer is one that the account knows the price of."""
+    """Each answer must have a price in its account."""
     try:
         account.accepts(charge_of(body["notion"], body["boundary"], body["answers"]))
     except DuotoneError:

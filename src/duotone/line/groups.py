@@ -1,11 +1,12 @@
-"""Private groups: which of them are shown, how large each seems to be, and from when on it is answered, for the price of one
-answer.
+"""Private groups: which are shown, the noisy size of each, and from which size on each gets an answer, all for the
+price of one answer.
 
-Let s(n) = φⁿ(0), the largest chance with which privacy lets a group of n people be shown, and c the first n with s(n) = 1. The
-margin K of that selection, a level n − 1 plus noise, decides: a group is shown if K ≥ 0. So either K is released with it, and
-is a noisy size, or an answer about the group, whose level is clipped to −j … j − 1 with j = n − c; with j ≤ 0 it is 0 or −1 by
-a fair coin. Both cost what the selection alone costs (docs/theory.md): up to c people all that is released follows from the
-selection, and from c on every group is shown, so that only the answer tells anything.
+Let s(n) = φⁿ(0), the largest probability with which privacy lets a group of n people be shown, and c the first n with
+s(n) = 1. The margin K of that selection, a level n − 1 plus noise, decides: a group is shown if K ≥ 0. With it, either
+K is released, which is a noisy size, or an answer about the group, whose level is clipped to −j … j − 1 with j = n − c;
+for j ≤ 0 it is 0 or −1 by a fair coin. Both cost only what the selection costs (docs/theory.md): with up to c people
+everything released follows from the selection, and from c on every group is shown, so that only the answer reveals
+anything.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from duotone.privacy.approx_dp import ApproxDP
 
 @dataclass(frozen=True)
 class PrivateGroups:
-    """Groups that are selected privately: by the `table` of `partition_selection`, and never with fewer than `at_least` people.
+    """Groups that are selected privately: by the `table` of `partition_selection`, and never with fewer than `at_least`
+    people.
 
     >>> from duotone import ApproxDP, partition_selection
     >>> from duotone.line.table import line_table
@@ -38,13 +40,13 @@ class PrivateGroups:
 
     @cached_property
     def always(self) -> int:
-        """From how many people on a group is always shown."""
+        """The size from which a group is always shown."""
         certain = self.table.entries[-1][0] == 1 << self.table.bits
         return len(self.table.blue) + self.at_least - 1 if certain else FURTHEST
 
     @cached_property
     def noise(self) -> Noise:
-        """What is added to the number of people in a group: the selection's noise less a median of it."""
+        """The noise on the number of people in a group: the selection's noise less its median."""
         return self.table.noise.centred
 
     def noise_of_limit(self, *, above: bool) -> Noise:
@@ -57,15 +59,16 @@ class PrivateGroups:
         return {"at_least": self.at_least, "always_shown_from": self.always if self.always < FURTHEST else None, **compared}
 
     def levels(self, people: Any) -> Any:
-        """The selection's level of groups of so many people: who is missing to be `at_least` so many counts for a no."""
+        """The selection's level for groups of these sizes: each person missing to `at_least` counts for a no."""
         return people - self.at_least
 
     def sizes(self, margins: Any) -> Any:
-        """The noisy sizes that the selection's margins are."""
+        """The noisy sizes from the selection's margins."""
         return margins + self.at_least - self.table.noise.middle
 
     def within(self, people: Any) -> Any:
-        """How far the level of an answer about such a group may be from the boundary; 0 where there is to be no answer."""
+        """The largest distance from the boundary for the level of an answer about such a group; 0 if it gets no
+        answer."""
         return np.maximum(0, people - self.always)
 
 

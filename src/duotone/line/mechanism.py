@@ -1,7 +1,7 @@
 """The optimal mechanism on a line: φ iterated away from the boundary.
 
-A level ℓ ≥ 0 is a blue (yes) dataset ℓ steps from the blue boundary, a level ℓ ≤ −1 a red (no) one −1 − ℓ steps
-from the red boundary. Every boundary-homogeneous optimum is this mechanism, read at a dataset's level.
+A level ℓ ≥ 0 is a blue (yes) dataset ℓ steps from the blue boundary, a level ℓ ≤ −1 a red (no) one −1 − ℓ steps from
+the red boundary. Every boundary-homogeneous optimum is this mechanism, evaluated at a dataset's level.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Boundary = Literal["balanced", "selection"] | Given
 
 MOST_POINTS = 10**6
 MARGINS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""How many people would have to flip the answer, where errors are shown."""
+"""The margins at which errors are shown."""
 NEVER = 2**63 - 1
 """The level of a blue dataset that no number of changes can turn red; −1 − NEVER for a red one."""
 
@@ -45,8 +45,8 @@ NEVER = 2**63 - 1
 class LineMechanism:
     """Theorem 4. The optimal mechanism on the line with given probabilities of the truth at the boundary.
 
-    Build it with `balanced`, `with_boundary` or `partition_selection`; `blue` is the probability of the truth at
-    level 0, `red` at level −1, and `boundary` what was asked for.
+    Build it with `balanced`, `with_boundary` or `partition_selection`; `blue` is the probability of the truth at level
+    0, `red` at level −1, and `boundary` the requested value.
 
     >>> from duotone import ApproxDP
     >>> voting = balanced(ApproxDP(exp_epsilon=2, delta="1/10"))
@@ -73,7 +73,8 @@ class LineMechanism:
         return np.where(level >= 0, truth, error) if isinstance(level, np.ndarray) else truth if level >= 0 else error
 
     def mean_error(self, histogram: Mapping[float, int]) -> Number:
-        """How often it is wrong on average over all datasets, where `histogram` has how many of them have each level.
+        """The average probability of a wrong answer over all datasets; `histogram` has the number of datasets with each
+        level.
 
         >>> from duotone import ApproxDP
         >>> balanced(ApproxDP(exp_epsilon=2, delta="1/10")).mean_error({-2: 1, -1: 3, 0: 3, 1: 1})  # three voters
@@ -156,9 +157,9 @@ def on_line(privacy: PrivacyDefinition, boundary: Boundary) -> LineMechanism:
 def balanced(privacy: PrivacyDefinition) -> LineMechanism:
     """The best private answer to a yes/no question when neither mistake is worse: yes and no are right equally often.
 
-    Use it if in doubt. `privacy` is the budget of one answer, such as `ApproxDP(1, "1e-6")`. What comes back says how likely
-    each answer is at a level, the number of people by which the true answer is from flipping (`yes`, `truth`, `error`), and
-    goes into a `Coin`, which draws. In the paper's words: Corollary 2, the optimum on the line whose two boundary values are
+    Use it if in doubt. `privacy` is the budget of one answer, such as `ApproxDP(1, "1e-6")`. The result says how likely
+    each answer is at a level, that is, at a number of people from flipping the true answer (`yes`, `truth`, `error`); a
+    `Coin` draws from it. In the paper's words: Corollary 2, the optimum on the line whose two boundary values are
     equal.
 
     Guarantee: at no level is another private mechanism of equal boundary values more often right.
@@ -172,11 +173,13 @@ def balanced(privacy: PrivacyDefinition) -> LineMechanism:
 
 
 def with_boundary(privacy: PrivacyDefinition, blue: Given) -> LineMechanism:
-    """The best private answer when one mistake is worse: you fix how often a yes that one person could flip is answered by yes.
+    """The best private answer when one mistake is worse: you fix how often a yes that one person could flip is answered
+    by yes.
 
-    `privacy` is the budget of one answer. `blue` is that probability, such as "0.9": the larger it is, the fewer true yeses are
-    missed, and the more often a no is taken for a yes; how often a no is then right at best follows. In the paper's words:
-    Definition 7, a line whose blue boundary has this value. `duotone.line.mechanism.tradeoff` has the pairs to choose from.
+    `privacy` is the budget of one answer. `blue` is that probability, such as "0.9": the larger it is, the fewer true
+    yeses are missed, and the more often a no is taken for a yes; the best probability for a no then follows. In the
+    paper's words: Definition 7, a line whose blue boundary has this value. `duotone.line.mechanism.tradeoff` has the
+    pairs to choose from.
 
     Guarantee: at no level is another private mechanism with this boundary value more often right.
 
@@ -191,11 +194,12 @@ def with_boundary(privacy: PrivacyDefinition, blue: Given) -> LineMechanism:
 
 
 def partition_selection(privacy: PrivacyDefinition) -> LineMechanism:
-    """The best private rule for which groups of a table may be shown: large ones are, small ones rarely, empty ones never.
+    """The best private rule for which groups of a table may be shown: large ones always, small ones rarely, empty ones
+    never.
 
-    Use it where the very presence of a group tells something, as a group by over rare values does (`select_groups` does it
-    for a table). `privacy` is the budget of one person's presence in one group, with δ above 0: with 0, nothing could ever be
-    shown. A group of n people has level n − 1, so `yes(n - 1)` is how likely it is shown.
+    Use it if the very presence of a group reveals something, as in a group by over rare values (`select_groups` does it
+    for a table). `privacy` is the budget of one person's presence in one group, with δ above 0: with 0, nothing could
+    ever be shown. A group of n people has level n − 1, so `yes(n - 1)` is how likely it is shown.
 
     This is the optimum of Desfontaines, Voss, Gipson and Mandayam (2022), here as the optimum on the line
     whose red boundary, the empty group, is pinned at no.
@@ -208,9 +212,9 @@ def partition_selection(privacy: PrivacyDefinition) -> LineMechanism:
 
 
 def recurrence(privacy: PrivacyDefinition, start: Number, count: int) -> list[Number]:
-    """x, φ(x), φ²(x), …: at most `count` values, ending early where φ changes nothing more.
+    """x, φ(x), φ²(x), …: at most `count` values, ending early when φ changes nothing more.
 
-    Guarantee: each value is at most φ of the one before it, exactly, in floats too.
+    Guarantee: each value is at most φ of the one before it, exactly, even in floats.
     """
     known(privacy)
     if not whole_number(count, "a number of values") >= 1:

@@ -1,8 +1,9 @@
-"""Noise: what is added to a level so that its sign is a line's optimal answer, and its size says how sure that answer is.
+"""Noise: it is added to a level so that the sign of the sum is a line's optimal answer, and its size says how sure that
+answer is.
 
-N has whole values and Pr[N ≥ −ℓ] = p(ℓ), the probability of yes at level ℓ. So ℓ + N ≥ 0 exactly as often as the
-mechanism says yes. Releasing ℓ + N, the *margin*, costs no more than its sign: noise moved by one is as likely as (ε, δ)
-allows, over all events (docs/theory.md).
+N is an integer with Pr[N ≥ −ℓ] = p(ℓ), the probability of yes at level ℓ. So ℓ + N ≥ 0 exactly as often as the
+mechanism says yes. Releasing ℓ + N, the *margin*, costs no more than its sign: noise shifted by one is as likely as (ε,
+δ) allows, over all events (docs/theory.md).
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from duotone.privacy.rounded import over_all_events
 FURTHEST = 2**62
 """Further levels are alike everywhere."""
 USUALLY = Fraction(95, 100)
-"""How often the noise is at most `Noise.give_or_take`."""
+"""The probability that the noise is at most `Noise.give_or_take`."""
 
 
 @dataclass(frozen=True)
 class Noise:
     """Noise on levels, in integers: `yes` is Pr[N ≥ −ℓ]·2^bits by level ℓ from `lowest` on.
 
-    Levels are clipped to [−cap, cap − 1] before it is added: further ones are alike. A bounded end is exactly 0 or
-    2^bits. Beyond another end the noise goes on, which the table does not show: the margin is then clamped to [−cap, cap − 1].
+    Levels are clipped to [−cap, cap − 1] before it is added. A bounded end is exactly 0 or 2^bits. Beyond another end
+    the noise continues outside the table: the margin is then clamped to [−cap, cap − 1].
 
     >>> from duotone import ApproxDP, balanced
     >>> from duotone.line.table import line_table
@@ -50,34 +51,34 @@ class Noise:
     bits: int
     cap: int | None
     tossed: bool = False
-    """Whether what it was added to may be, in place of a level, 0 or −1 by a fair coin: so it is where a group is too small for
-    an answer (see `line.groups`)."""
+    """Whether the level may have been replaced by 0 or −1, by a fair coin, because a group is too small for an answer
+    (see `line.groups`)."""
 
     @property
     def bounded(self) -> bool:
-        """Whether both ends are, so that answers far from flipping are certain."""
+        """Whether both ends are bounded, so that answers far from flipping are certain."""
         return self.yes[0] == 0 and self.yes[-1] == 1 << self.bits
 
     @property
     def least(self) -> int:
-        """The least value that the noise takes; where it is not bounded, what stands for further ones."""
+        """The least value of the noise; if it is not bounded, a value that stands for smaller ones."""
         return -(self.lowest + len(self.yes) - (self.yes[-1] == 1 << self.bits))
 
     @property
     def most(self) -> int:
-        """The largest value that the noise takes; where it is not bounded, what stands for further ones."""
+        """The largest value of the noise; if it is not bounded, a value that stands for larger ones."""
         return -self.lowest - (self.yes[0] == 0)
 
     def chance(self, level: int) -> Fraction:
-        """Pr[N ≥ −level]: how likely yes is at a level."""
+        """Pr[N ≥ −level]: the probability of yes at a level."""
         place = min(max(level - self.lowest, 0), len(self.yes) - 1)
         return Fraction(self.yes[place], 1 << self.bits)
 
     def p_value(self, margin: int) -> Fraction:
-        """How often a margin as far from 0 as this comes up, at most, where the truth is the other answer.
+        """The highest probability of a margin at least this far from 0, if the truth is the other answer.
 
-        Guarantee: of a yes, no level ℓ ≤ −1 has a larger Pr[ℓ + N ≥ margin]; of a no, no level ℓ ≥ 0 a larger one of ≤. Neither
-        has what stands in place of a level, where it may be `tossed`.
+        Guarantee: for a yes, no level ℓ ≤ −1 has a larger Pr[ℓ + N ≥ margin]; for a no, no level ℓ ≥ 0 a larger one of
+        ≤. Nor has the coin that replaces a level if it may be `tossed`.
         """
         chance = self.chance(-1 - margin)
         if self.tossed:
@@ -85,17 +86,17 @@ class Noise:
         return chance if margin >= 0 else 1 - chance
 
     def at_least(self, margin: int, confidence: Fraction) -> int:
-        """How many people would at least have to be different to change the true answer; 0 says nothing, not even that the
-        answer is true.
+        """At least this many people would have to be different to change the true answer; 0 says nothing, not even that
+        the answer is true.
 
-        Guarantee: whatever the table, this is too many, or said of the wrong answer, with probability 1 − confidence at most:
-        half of that for either answer.
+        Guarantee: for every table, the number is too large, or said of the wrong answer, with probability at most 1 −
+        confidence: half of that for either answer.
         """
         one, wrong = 1 << self.bits, (1 - confidence) / 2
         if self.p_value(margin) > wrong:
             return 0
         if margin >= 0:
-            rare = bisect_right(self.yes, floor(wrong * one))  # so many levels say yes seldom enough
+            rare = bisect_right(self.yes, floor(wrong * one))  # this many levels say yes rarely enough
             return max(0, margin + self.lowest + rare + 1) if rare else 0
         often = bisect_left(self.yes, ceil((1 - wrong) * one))  # from here on they say yes often enough
         return max(0, -margin - self.lowest - often) if often < len(self.yes) else 0
@@ -120,15 +121,15 @@ class Noise:
 
     @property
     def centred(self) -> Noise:
-        """The same noise less a median of it."""
+        """The same noise less its median."""
         return replace(self, lowest=self.lowest + self.middle)
 
     def clamped(self, margins: Any) -> Any:
-        """Margins as far as the noise is known: beyond an end that is not certain, all are alike."""
+        """Margins where the noise is known: beyond an end that is not certain, all are alike."""
         return margins if self.bounded or self.cap is None else np.clip(margins, -self.cap, self.cap - 1)
 
     def level(self, at: Any) -> int | None:
-        """A level, which may be infinite, as far as levels differ; None of what is not a level."""
+        """A level, which may be infinite, clipped to where levels differ; None for anything else."""
         most = FURTHEST if self.cap is None else self.cap
         if isinstance(at, float) and isinf(at):
             return most - 1 if at > 0 else -most
@@ -139,7 +140,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class Margin:
-    """A level and noise, added up: 0 or more is a yes. It is as private as its sign alone, and says how sure that is.
+    """A level plus noise: 0 or more is a yes. It is as private as its sign alone, and says how sure that is.
 
     >>> from duotone import ApproxDP, balanced
     >>> from duotone.line.table import line_table
@@ -161,7 +162,7 @@ class Margin:
 
     @property
     def p_value(self) -> float:
-        """How often, at most, a margin as far from 0 as this comes up on this side where the truth is the other answer. It is
+        """How often, at most, a margin this far from 0 comes up on this side if the truth is the other answer. It is
         not the probability that the answer is wrong."""
         return float(self.noise.p_value(self.value))
 
@@ -172,24 +173,24 @@ class Margin:
 
     @property
     def distance(self) -> int:
-        """How many people seem to have to be different to change the true answer, at least 1; usually this is off by no more
-        than `noise.give_or_take`."""
+        """The estimated number of people who would have to be different to change the true answer, at least 1; usually
+        off by at most `noise.give_or_take`."""
         level = self.value - self.noise.middle
         return max(1, level + 1 if self.answer else -level)
 
     @property
     def capped(self) -> bool:
-        """Whether it may well come from where levels are clipped: then `distance` is so many people, or any more."""
+        """Whether the level may have been clipped: then `distance` is this many people, or more."""
         cap, level, off = self.noise.cap, self.value - self.noise.middle, self.noise.give_or_take
         return cap is not None and not off - cap < level < cap - 1 - off
 
     def at_least(self, confidence: Given = "0.95") -> int:
-        """How many people would at least have to be different to change the true answer: too many with a probability of
-        1 − confidence at most. 0 says nothing. With a confidence of 1 it is never too many."""
+        """At least this many people would have to be different to change the true answer: too many with probability at
+        most 1 − confidence. 0 says nothing. With a confidence of 1 it is never too many."""
         return self.noise.at_least(self.value, probability_exactly(confidence))
 
     def numbers(self) -> dict[str, Any]:
-        """All of it, for a document, and for `duotone.words.sentences` to say."""
+        """All numbers, for a document, and for `duotone.words.sentences`."""
         return {
             "margin": self.value,
             "p_value": self.p_value,
@@ -202,7 +203,7 @@ class Margin:
 
 
 class Sure:
-    """What has a margin says how sure it is."""
+    """A value with a margin says how sure it is."""
 
     @property
     def sure(self) -> Margin:
@@ -221,11 +222,11 @@ class Sure:
 
     @property
     def distance(self) -> int:
-        """How many people seem to have to be different to change the true answer."""
+        """The estimated number of people who would have to be different to change the true answer."""
         return self.sure.distance
 
     def at_least(self, confidence: Given = "0.95") -> int:
-        """How many people would at least have to be different to change the true answer, with this confidence; 0 says
+        """At least this many people would have to be different to change the true answer, with this confidence; 0 says
         nothing."""
         return self.sure.at_least(confidence)
 
@@ -234,7 +235,8 @@ WORDS = {"yes": True, "no": False}
 
 
 def same_answer(answer: Any, other: object) -> Any:
-    """Whether an answer, True or False, is another one or its word; another text is a mistake, and nothing else is an answer.
+    """Whether an answer, True or False, equals another one or its word; another text is a mistake, and other values are
+    not answers.
 
     >>> same_answer(True, "yes"), same_answer(True, False)
     (True, False)
@@ -252,10 +254,11 @@ def probability_exactly(given: Given) -> Fraction:
 
 
 def margin_is_private(yes: Sequence[int], bits: int, privacy: ApproxDP) -> bool:
-    """Whether noise, and the same noise moved by one, are indistinguishable over all events, as integers; `yes` as in `Noise`.
+    """Whether noise, and the same noise shifted by one, are indistinguishable over all events, as integers; `yes` as in
+    `Noise`.
 
-    Where an end is not certain, the noise goes on beyond it, and a margin is clamped: then it must be so without δ, and for
-    what lies beyond the ends, too. (So it is for all sums of weights up to an end.)
+    If an end is not certain, the noise continues beyond it, and a margin is clamped: then it must be so without δ,
+    including beyond the ends. (This holds for all sums of weights up to an end.)
     """
     one = 1 << bits
     weights = [after - before for before, after in pairwise(yes)]

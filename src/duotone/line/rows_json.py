@@ -1,4 +1,5 @@
-"""Tables and mechanisms as JSON: an entry that many rows share is made once, and the text of a large graph comes in pieces."""
+"""Tables and mechanisms as JSON: an entry that many rows share is written once, and the text of a large graph comes in
+pieces."""
 
 from __future__ import annotations
 
@@ -12,11 +13,11 @@ import numpy as np
 from duotone.privacy.definition import Array
 
 ROWS = 2**14
-"""The rows of a piece of text."""
+"""Rows per piece of text."""
 
 
 class Datasets(Protocol):
-    """What a table needs of a graph: its datasets' names and true answers, and who is next to whom."""
+    """What a table needs of a graph: its datasets' names and true answers, and its edges."""
 
     @property
     def blue(self) -> Array:
@@ -28,21 +29,20 @@ class Datasets(Protocol):
         ...
 
     def labels(self) -> list[str]:
-        """The names as text, each a different one."""
+        """The names as distinct texts."""
         ...
 
     def edge_array(self, start: int = 0, stop: int | None = None) -> Array:
-        """Each edge once, as two columns of numbers; only those whose smaller one is in a range."""
+        """Each edge once, as two columns of numbers; only edges whose smaller number is in a range."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class RowsJson:
-    """A JSON object: something `before`, and rows under a key, as a list; or of a graph by the names of its datasets, and then
-    its edges.
+    """A JSON object: the contents of `before`, and rows under a key, as a list; or, for a graph, by the names of its
+    datasets, and then its edges.
 
-    Row i is `entries[places[i]]`, and beside it, where there is `held_by`, the name of dataset `held_by[i]` as `from`, null for
-    −1.
+    Row i is `entries[places[i]]`; with `held_by`, it also has the name of dataset `held_by[i]` as `from`, null for −1.
 
     Guarantee: `text` is `json.dumps` of `as_dict`, to the byte.
 
@@ -59,12 +59,12 @@ class RowsJson:
     held_by: Array | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """As Python has it; no two rows share an object that could be changed."""
+        """As Python objects; no two rows share a mutable object."""
         rows: Any = ({**self.entries[place]} for place in self.places.tolist())
         if self.graph is None:
             return {**self.before, self.key: list(rows)}
         labels = self.graph.labels()
-        names = _column([*labels, None])  # number −1 is no dataset
+        names = _column([*labels, None])  # −1 is not a dataset
         if self.held_by is not None:
             rows = ({**row, "from": holder} for row, holder in zip(rows, names[self.held_by].tolist(), strict=True))
         by_name = dict(zip(labels, rows, strict=True))
@@ -107,7 +107,7 @@ def _column(items: list[Any]) -> Array:
 
 
 def _joined(columns: Sequence[Array | str], rows: int) -> str:
-    """Columns of text, row by row; a text by itself is in every row."""
+    """Columns of text, row by row; a single text is repeated in every row."""
     parts = np.empty((rows, len(columns)), dtype=object)
     for k, column in enumerate(columns):
         parts[:, k] = column
@@ -115,7 +115,7 @@ def _joined(columns: Sequence[Array | str], rows: int) -> str:
 
 
 def _without_first_comma(pieces: Iterable[str]) -> Iterator[str]:
-    """Rows that begin with a comma and a space each, without those of the first."""
+    """Rows that each begin with a comma and a space, without those of the first."""
     texts = filter(None, pieces)
     yield next(texts, "")[2:]
     yield from texts

@@ -1,5 +1,5 @@
-"""Checks: what may stand at each key of a dataset's declaration. Each function returns its value as it is used from then on, or
-refuses it; mistakes are collected, each with the steps to its key, and where it comes from a file, with its line."""
+"""Checks of a dataset's declaration: for each key a function that returns the value to use, or refuses it. Mistakes are
+collected, each with the steps to its key, and its line if it comes from a file."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Mistakes:
 
 
 def unknown(key: str, known: Collection[str]) -> str:
-    """A key that nothing has: with the one that is probably meant, or with all.
+    """An unknown key: with the similar key that is probably meant, or with all keys.
 
     >>> unknown("bugdet", ["budget", "account"]), unknown("colour", ["budget", "account"])
     ('is not known: budget is', 'is not known; known are budget, account')

@@ -77,7 +77,7 @@ class CloseCallCharge:
         if not isinstance(self.question, ThreeWay):
             raise DuotoneError("questions that may be too close to call need a ThreeWay")
         if not (type(self.answers) is int and 1 <= self.answers <= MOST_QUESTIONS):
-            raise DuotoneError(f"questions are asked from 1 to {MOST_QUESTIONS} at a time, got {self.answers}")
+            raise DuotoneError(f"ask from 1 to {MOST_QUESTIONS} questions at a time, got {self.answers}")
 
     def __str__(self) -> str:
         return words.price(self.numbers())
@@ -93,7 +93,7 @@ class CloseCallCharge:
         return f"{TOO_CLOSE}, wrong {show(self.question.wrong)}"
 
     def numbers(self) -> dict[str, Any]:
-        """The most close calls."""
+        """The most close calls that it can use, by name."""
         return {"close_calls_at_most": self.answers}
 
 
@@ -112,10 +112,10 @@ def boundary_text(boundary: Boundary) -> str:
 class Left:
     """What is left of a budget or an allowance.
 
-    `epsilon` and `delta` are exact or rounded down, and at least 0. Where close calls are counted, `close_calls` are left, and
-    `reserved` ones are for answers under way, or lost; the rest is then for definite answers, and missing where nothing is set
-    aside for these. In an account `renyi` a `share` of the budget is left, of 1 in all: that is about `answers` that are wrong
-    with at most `wrong` if so many `people` would flip them; `delta` is then left for answers that have one.
+    `epsilon` and `delta` are exact or rounded down, and at least 0. If close calls are counted, `close_calls` are left,
+    and `reserved` ones are for answers under way, or lost; the rest is then for definite answers, and missing if there
+    is no budget for them. In an account `renyi` a `share` of the budget is left, out of 1: about `answers` answers that
+    are wrong with at most `wrong` if `people` people would flip them; `delta` is then left for answers that have one.
 
     >>> Left(Fraction(1, 2), Fraction(1, 10**6)), Left(Fraction(1, 3), Fraction(0)).document()
     (<Left: epsilon 0.5, delta 1e-06>, {'epsilon': 0.3333333333333333, 'delta': 0.0})
@@ -187,7 +187,7 @@ class Receipt:
     calls: int | None = None
     """How many of its answers were too close to call, and were charged; None if every answer is charged."""
     one_of: int | None = None
-    """Of how many answers at this price the whole budget consists, in an account renyi."""
+    """The number of answers at this price in the whole budget, in an account renyi."""
 
     def document(self) -> dict[str, Any]:
         """The cost, as JSON."""
@@ -217,7 +217,7 @@ class Quote:
     beyond: tuple[str, ...] = ()
     """The parts of the cost, epsilon or delta, that exceed what is left."""
     one_of: int | None = None
-    """Of how many answers at this price the whole budget consists, in an account renyi."""
+    """The number of answers at this price in the whole budget, in an account renyi."""
 
     def document(self) -> dict[str, Any]:
         """As JSON, with the price if it is not free."""

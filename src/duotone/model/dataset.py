@@ -54,7 +54,7 @@ class Bounds:
         """The bounds in grid steps, for a column of this type; `most` limits their distance from zero."""
         step = self.grid or (Fraction(1) if kind == "integer" else self._fine(most))
         if kind == "integer" and step.denominator != 1:
-            raise DuotoneError(f"column {column} holds whole numbers: its grid must be one too, got {show(step)}")
+            raise DuotoneError(f"column {column} holds whole numbers: its grid must be a whole number, too, got {show(step)}")
         low, high = self.low / step, self.high / step
         if low.denominator != 1 or high.denominator != 1:
             raise DuotoneError(f"the bounds of {column} must be multiples of its grid, {show(step)}: give the grid after them")
@@ -305,7 +305,7 @@ class Dataset:
 
     @property
     def in_ledger(self) -> str | None:
-        """What a ledger calls it: with new people it is another name."""
+        """Its name in a ledger; new people make another name."""
         return self.dataset if None in (self.dataset, self.people) else f"{self.dataset}{COHORT}{self.people}"
 
     @property

@@ -251,7 +251,7 @@ class ThreeWayTerms:
 
     @property
     def cost(self) -> CloseCallCharge:
-        """What a ledger counts."""
+        """The charge for a ledger: close calls only."""
         return CloseCallCharge(self.three_way, self.groups)
 
     @property

@@ -138,7 +138,7 @@ def _comparison(dataset: Dataset, chosen: Chosen) -> str:
     allowed = {"count": COMPARISONS, "distinct": COMPARISONS, "mode": {"=": "", "<>": ""}}.get(key, COUNTED)
     if chosen.comparison not in allowed:
         words = ", ".join(f"“{COMPARISONS[sign]}”" for sign in allowed)
-        raise Refused("bad question", f"this is compared by one of {words}")
+        raise Refused("bad question", f"choose one of these comparisons: {words}")
     kind = dataset["columns"][column]["kind"] if key in ("median", "min", "max", "mode") else "float"
     limit = literal(chosen.limit, kind, "the limit", dataset["columns"][column]["bounds"] if column else None)
     if key == "share":

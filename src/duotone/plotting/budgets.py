@@ -63,8 +63,8 @@ def audit_bound(audit: Audit, *, ax: Axes | None = None) -> Figure:
 
 
 def spending(statement: Statement, *, ax: Axes | None = None) -> Figure:
-    """A dataset's ledger: what is spent since it was registered, up to the budget; wasted charges
-    crossed. Of a dataset that is asked with close calls, how many of these there were."""
+    """A dataset's ledger: what was spent since it was registered, up to the budget; wasted charges crossed. For a
+    dataset that counts close calls: their number."""
     figure, ax = new_axes(ax, (7.2, 4.2))
     if statement.registered.close_calls is not None:
         _time_axis(ax, calls(statement, ax))

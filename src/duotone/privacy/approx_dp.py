@@ -31,27 +31,27 @@ from duotone.privacy.numbers import (
 )
 
 ROUND_DOWN = 1 - 2.0**-50
-"""Covers the roundings of the float64 step (at most 6 of 2^-53 each, relative), so that it is never above φ."""
+"""Covers the rounding of the float64 step (at most 6 times 2^-53, relative), so that it is never above φ."""
 TINY = 2.0**-1000
 LARGEST_EPSILON = 2**13
-"""A larger ε is taken for this one: the answers differ by less than e^-8192."""
+"""A larger ε is replaced by this one: the answers differ by less than e^-8192."""
 LARGEST_EXP_EPSILON = 2**11820
-"""Above e^LARGEST_EPSILON."""
+"""A power of two above e^LARGEST_EPSILON."""
 LONGEST = 2**12
-"""The bits of a parameter's numerator and denominator, at most."""
+"""Most bits of a parameter's numerator and denominator."""
 
 
 @dataclass(frozen=True, init=False)
 class ApproxDP:
-    """How private answers must be: (ε, δ)-differential privacy, the budget that one gives to `ask`, `design` or a ledger.
+    """How private answers must be: (ε, δ)-differential privacy, the budget for `ask`, `design` or a ledger.
 
-    The smaller ε and δ are, the less one person's data can change what is answered, and the less often the answer is true.
-    `epsilon` bounds by how much: no answer becomes more than e^ε times as likely, so 0.1 is strict and 1 is usual. `delta`,
-    0 if it is left out, is a probability by which that may be missed: take much less than 1 divided by the number of people,
-    such as "1e-6". With δ = 0 even the clearest answer is wrong now and then.
+    The smaller ε and δ are, the less one person's data can change the answer, and the less often the answer is true.
+    `epsilon` limits the change: no answer becomes more than e^ε times as likely, so 0.1 is strict and 1 is usual.
+    `delta`, 0 by default, is a probability with which that may fail: choose much less than 1 divided by the number of
+    people, such as "1e-6". With δ = 0 even the clearest answer is sometimes wrong.
 
     Write numbers as text ("0.1", "1/10"), integers or fractions, and they are taken exactly; floats are taken as they are.
-    In place of ε one may give e^ε itself, as `exp_epsilon`: with an exact one, every probability is an exact fraction.
+    Instead of ε you may give e^ε itself, as `exp_epsilon`: if it is exact, every probability is an exact fraction.
 
     In the paper's words (Definition 1): neighbours that answer yes with probabilities p and q have p ≤ φ(q) and q ≤ φ(p),
     where φ(x) = min(1, e^ε·x + δ, 1 − (1 − x − δ)/e^ε) is `step`. Most other methods are for the library's own use.
@@ -65,16 +65,16 @@ class ApproxDP:
     """
 
     exp_epsilon: Fraction
-    """e^ε; where ε was given, rounded down to a fraction."""
+    """e^ε; if ε was given, rounded down to a fraction."""
     delta: Number
     """δ, as it was given."""
     exact: bool
     """Whether e^ε and δ are exact, so that probabilities are too."""
     epsilon: float = field(compare=False)
-    """ε as a float, for reading."""
+    """ε as a float, for display."""
     epsilon_exact: Fraction | None
-    """The exact ε that `exp_epsilon` was rounded down from; None where e^ε itself was given. Two definitions are equal only
-    if this is, too: powers that were rounded down from different ε may be the same."""
+    """The exact ε that `exp_epsilon` was rounded down from; None if e^ε itself was given. Equal definitions need equal
+    values: powers rounded down from different ε may be equal."""
 
     def __init__(self, epsilon: Given | None = None, delta: Given = 0, *, exp_epsilon: Given | None = None) -> None:
         if (epsilon is None) == (exp_epsilon is None):
@@ -104,7 +104,7 @@ class ApproxDP:
 
     @classmethod
     def _computed(cls, exp_epsilon: Fraction, delta: Number, epsilon_exact: Fraction | None = None) -> ApproxDP:
-        """A definition whose numbers come from a computation, and may be longer than anyone would write."""
+        """A definition whose numbers are computed, and may be longer than given ones."""
         made, exact = cls.__new__(cls), epsilon_exact in (None, 0) and isinstance(delta, Fraction)
         epsilon = _log(exp_epsilon) if epsilon_exact is None else float(epsilon_exact)
         made._set(exp_epsilon=exp_epsilon, delta=delta, exact=exact, epsilon=epsilon, epsilon_exact=epsilon_exact)
@@ -112,7 +112,7 @@ class ApproxDP:
 
     @classmethod
     def from_exp_epsilon(cls, exp_epsilon: Given, delta: Given) -> ApproxDP:
-        """A definition as it was written down in a file: its e^ε may be longer than one that a caller may give."""
+        """A definition from a file: its e^ε may be longer than a caller may give."""
         y = number(exp_epsilon, "the ratio, e^epsilon,")
         if isinstance(y, float) or not 1 <= y <= LARGEST_EXP_EPSILON:
             return cls(exp_epsilon=exp_epsilon, delta=delta)
@@ -124,19 +124,19 @@ class ApproxDP:
         return f"ApproxDP({first}, delta={show(self.delta)})"
 
     def exactly(self) -> ApproxDP:
-        """The step bound φ in exact arithmetic, for any inputs; checks and coins use it."""
+        """The step bound φ in exact arithmetic, for any inputs; used by checks and coins."""
         return ApproxDP._computed(self.exp_epsilon, Fraction(self.delta))
 
     def above(self) -> ApproxDP:
-        """An exact definition that allows at least as much as (ε, δ) does: for bounding the real optimum from above."""
+        """An exact definition that allows at least as much as (ε, δ): for bounding the real optimum from above."""
         room = 0 if self.epsilon_exact is None else (self.exp_epsilon - 1) / 2**120
         return ApproxDP._computed(self.exp_epsilon + room, Fraction(self.delta))
 
     def split(self, parts: int) -> ApproxDP:
         """An even share of the budget: `parts` answers, each under it, are together under all of it.
 
-        Guarantee: `parts` times its ε and its δ are this ε and this δ, exactly. Where e^ε was given, its `parts`-th
-        root is rounded down instead.
+        Guarantee: `parts` times its ε and its δ are this ε and this δ, exactly. If e^ε was given, its `parts`-th root
+        is rounded down instead.
 
         >>> ApproxDP(exp_epsilon=4, delta="1/10").split(2), ApproxDP("0.3").split(3).epsilon_exact
         (ApproxDP(exp_epsilon=2, delta=1/20), Fraction(1, 10))
@@ -166,7 +166,7 @@ class ApproxDP:
         return ApproxDP._computed(exp_below(epsilon), Fraction(self.delta) * parts, epsilon)
 
     def represent(self, x: Number) -> Number:
-        """x in the numbers that this definition computes in: exact where it and x are, else float64."""
+        """x in the numbers that this definition computes in: exact if it and x are, else float64."""
         return x if self.exact and isinstance(x, Fraction) else float(x)
 
     @overload
@@ -174,10 +174,10 @@ class ApproxDP:
     @overload
     def step(self, x: Array) -> Array: ...
     def step(self, x: Given | Array) -> Number | Array:
-        """φ(x), the largest probability that an answer may have where it has probability x for a neighbour; also of an array.
+        """φ(x), the largest probability of an answer on a neighbour of a dataset with probability x; also of an array.
 
         Guarantee: exact for exact inputs. Otherwise a single number gives the largest float64 at most φ(x), or x itself
-        where that is larger and no float64; an array gives float64s in [x, φ(x)], within 10^−15 of φ(x).
+        if that is larger and not a float64; an array gives float64s in [x, φ(x)], within 10^−15 of φ(x).
         """
         if isinstance(x, np.ndarray):
             if x.dtype == object:
@@ -211,11 +211,11 @@ class ApproxDP:
         return np.where(certain, 1.0, y)
 
     def transition(self, x: Given) -> float:
-        """How many steps away from the boundary φ keeps to its first piece, less 1: Definition 10, τ for a truth
+        """The last step away from the boundary at which φ uses its first piece, less 1: Definition 10, τ for a truth
         probability x there (the paper's 1 − R), never below −1.
 
-        φ^i(x) takes the first piece of φ for i ≤ τ + 1 and the second one beyond; infinite when φ(x) = x = 0 and
-        ε > 0. (At ε = 0 the pieces are one, and τ is −1.)
+        φ^i(x) uses the first piece of φ for i ≤ τ + 1 and the second one beyond; infinite when φ(x) = x = 0 and ε > 0.
+        (At ε = 0 the pieces coincide, and τ is −1.)
 
         >>> ApproxDP(exp_epsilon="1.3", delta="0.1").transition("0.2")
         1.0
@@ -238,7 +238,7 @@ class ApproxDP:
         Theorem 4: φ^n(x) and 1 − φ^n(x) in closed form, for one n ≥ 0 or an array of them (up to 10^18).
 
         Exact for exact inputs. Otherwise float64, each right to its last bits however close to 0 it is; that is for
-        reading, since roundings to the nearest float are not private to the last bit. Designs use `step`.
+        display, since values rounded to the nearest float are not private to the last bit. Designs use `step`.
 
         >>> ApproxDP(exp_epsilon="1.3", delta="0.1").iterate("0.2", 3)
         (Fraction(242, 325), Fraction(83, 325))
@@ -300,7 +300,7 @@ class ApproxDP:
         return float(steps) if steps < 2**1000 else math.inf
 
     def balance(self) -> Number:
-        """How often the true answer can be given next to the boundary, when yes and no are to be treated alike.
+        """How often the true answer can be given next to the boundary, if yes and no are treated alike.
 
         Corollary 2: the largest m with m ≤ φ(1 − m), which is (e^ε + δ)/(1 + e^ε).
 
@@ -319,7 +319,7 @@ class ApproxDP:
         exp_epsilon: Given | None = None,
         delta: Given | None = None,
     ) -> ApproxDP:
-        """The strongest definition that a mechanism keeps whose neighbours say yes with these pairs of probabilities.
+        """The strongest definition that a mechanism satisfies, from the pairs of its neighbours' probabilities of yes.
 
         Give ε (or e^ε as `exp_epsilon`) for the least δ, or δ for the least ε. Exact for exact inputs.
 
@@ -332,21 +332,23 @@ class ApproxDP:
             definition = cls(epsilon, exp_epsilon=exp_epsilon)
             least = max([Fraction(0), *(a - definition.exp_epsilon * b for a, b in sides)])
             if least == 1:
-                raise DuotoneError("two neighbours never give the same answer: no delta below 1 will do")
+                raise DuotoneError("two neighbours never give the same answer: no delta below 1 is enough")
             return cls._computed(definition.exp_epsilon, least, definition.epsilon_exact)
         if not (epsilon is None and exp_epsilon is None):
             raise DuotoneError("give epsilon (or exp_epsilon) to find delta, or delta to find epsilon, not both")
         d = Fraction(cls(0, delta).delta)
         if any(b == 0 and a > d for a, b in sides):
-            raise DuotoneError("an answer is possible at one dataset and impossible at a neighbour: no finite epsilon will do")
+            raise DuotoneError(
+                "an answer is possible at one dataset and impossible at a neighbour: no finite epsilon is enough"
+            )
         return cls._computed(max([Fraction(1), *((a - d) / b for a, b in sides if b > 0)]), cls(0, delta).delta)
 
 
 def _parameter(value: object, name: str) -> Number:
-    """A privacy parameter, short enough to be written into ledgers and certificates; every float64 is."""
+    """A privacy parameter, short enough for ledgers and certificates; every float64 is."""
     x = number(value, name)
     if isinstance(x, Fraction) and not max(x.numerator.bit_length(), x.denominator.bit_length()) <= LONGEST:
-        raise DuotoneError(f"{name} has too many digits: at most {LONGEST * 3 // 10} before and after the line of its fraction")
+        raise DuotoneError(f"{name} has too many digits: at most {LONGEST * 3 // 10} in its numerator and denominator")
     return x
 
 

@@ -1,7 +1,7 @@
-"""Privacy definitions. Each is one step bound φ: how large a neighbour's probability may be.
+"""Privacy definitions. Each is one step bound φ: the largest probability on a neighbour.
 
-Two neighbours d ~ d' are indistinguishable on a yes/no answer exactly when B_d ≤ φ(B_d') and B_d' ≤ φ(B_d). The step is all
-that a definition must have; what else it has makes things faster or exact.
+Two neighbours d ~ d' are indistinguishable on a yes/no answer exactly when B_d ≤ φ(B_d') and B_d' ≤ φ(B_d). A
+definition needs only the step; other methods make things faster or exact.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ Array = npt.NDArray[Any]
 
 
 class PrivacyDefinition(Protocol):
-    """What makes a privacy definition: one method, `step`. Write a class that has it to use a definition of your own.
+    """A privacy definition has one method, `step`. Write a class with it to use your own definition.
 
-    `ApproxDP`, which is (ε, δ)-differential privacy, is the one that most people need. Any other goes wherever it does
-    (`design`, `balanced`, `Mechanism.check`), but not into coins, certificates and ledgers, which are exact for (ε, δ).
+    `ApproxDP`, which is (ε, δ)-differential privacy, is the one that most people need. Any other can be used where it
+    can (`design`, `balanced`, `Mechanism.check`), but not into coins, certificates and ledgers, which are exact for (ε,
+    δ).
 
-    `step(x)` is how large the probability of an answer may be where it is x for a neighbour; the paper calls it φ. On [0, 1]
-    it must be increasing and concave, with φ(x) ≥ x and φ(1 − φ(x)) ≥ 1 − x. Nobody checks that: privacy rests on it, and
-    examples/own_definition.py shows how it is kept to the last bit.
+    `step(x)` is the largest probability of an answer if a neighbour's is x; the paper calls it φ. On [0, 1] it must be
+    increasing and concave, with φ(x) ≥ x and φ(1 − φ(x)) ≥ 1 − x. This is not checked, and privacy rests on it:
+    examples/own_definition.py shows how to satisfy it to the last bit.
 
     >>> from duotone import balanced
     >>> class WithinAnEighth:
@@ -39,13 +40,13 @@ class PrivacyDefinition(Protocol):
     """
 
     def step(self, x: Any, /) -> Any:
-        """φ(x): the largest probability that an answer may have where it has probability x for a neighbour."""
+        """φ(x): the largest probability of an answer on a neighbour of a dataset with probability x."""
         ...
 
 
 @runtime_checkable
 class ClosedForm(Protocol):
-    """A definition that also has its iterates; for one that does not, the functions of these names below loop."""
+    """A definition that also has its iterates; for others, the functions of these names below loop."""
 
     def iterate(self, x: Number, n: Any, /) -> tuple[Any, Any]:
         """φ^n(x) and 1 − φ^n(x), for a number n or an array."""
@@ -58,7 +59,7 @@ class ClosedForm(Protocol):
 
 @runtime_checkable
 class Represented(Protocol):
-    """A definition that says in what numbers it computes; for one that does not, these are floats."""
+    """A definition that says in what numbers it computes; for others, these are floats."""
 
     def represent(self, x: Number, /) -> Number:
         """x in these numbers."""
@@ -71,7 +72,7 @@ class Represented(Protocol):
 
 @runtime_checkable
 class Exactly(Protocol):
-    """A definition that may be rounded and has its bound without rounding."""
+    """A definition that may be rounded and also has its exact bound."""
 
     def exactly(self) -> PrivacyDefinition:
         """The step bound φ in exact arithmetic."""
@@ -79,7 +80,7 @@ class Exactly(Protocol):
 
 
 def iterate(privacy: PrivacyDefinition, x: Number, n: int) -> tuple[Number, Number]:
-    """φ^n(x) and 1 − φ^n(x), by the definition's closed form where it has one."""
+    """φ^n(x) and 1 − φ^n(x), by the definition's closed form if it has one."""
     if isinstance(privacy, ClosedForm):
         truth, error = privacy.iterate(x, n)
         return truth, error
@@ -115,17 +116,17 @@ def balance(privacy: PrivacyDefinition) -> Number:
 
 
 def represent(privacy: PrivacyDefinition, x: Number) -> Number:
-    """x in the numbers that the definition computes in: exact only where it is exact too."""
+    """x in the numbers that the definition computes in: exact only if it is exact too."""
     return privacy.represent(x) if isinstance(privacy, Represented) else float(x)
 
 
 def exactly(privacy: PrivacyDefinition) -> PrivacyDefinition:
-    """The definition in exact arithmetic where it has one: what a check uses."""
+    """The definition in exact arithmetic if it has one: for checks."""
     return privacy.exactly() if isinstance(privacy, Exactly) else privacy
 
 
 def whole_numbers(value: Any, what: str = "a level") -> Any:
-    """An int, or an array of 64-bit integers, for a whole number or an array of them; anything else is refused.
+    """An int, or an array of 64-bit integers, from an integer or an array of them; anything else is refused.
 
     >>> whole_numbers(3.0), whole_numbers(np.array([1.0, 2.0])).tolist()
     (3, [1, 2])
@@ -146,7 +147,7 @@ def whole_numbers(value: Any, what: str = "a level") -> Any:
 
 
 def whole_number(value: Any, what: str) -> int:
-    """An int for a whole number of any type; anything else is refused."""
+    """An int from an integer of any type; anything else is refused."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, float | np.floating) and math.isfinite(value) and int(value) == value:
@@ -155,7 +156,7 @@ def whole_number(value: Any, what: str) -> int:
 
 
 def known(privacy: Any) -> PrivacyDefinition:
-    """A privacy definition, or an error that says what one is."""
+    """A privacy definition, or an error that explains what one is."""
     if not callable(getattr(privacy, "step", None)):
         raise DuotoneError(
             f"a privacy definition has a method step, φ, as ApproxDP(epsilon, delta) has; got {type(privacy).__name__}"

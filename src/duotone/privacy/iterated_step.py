@@ -1,4 +1,4 @@
-"""φ iterated in closed form, to float64: MPFR with as many bits as it takes, and one rounding at the end."""
+"""φ iterated in closed form, to float64: MPFR with as many bits as necessary, and one rounding at the end."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Both = tuple[float, float]
 def iterates(ratio: Fraction, delta: Fraction, start: Fraction, pieces: float, certain: float) -> Callable[[int], Both]:
     """n → φ^n(start) and 1 − φ^n(start) as floats, each as good as correctly rounded however small it is.
 
-    The first piece of φ, x ↦ ratio·x + delta, is taken for the first `pieces` steps, and from step `certain` on the truth is
-    exactly 1 (both may be infinite). Then with L = ln ratio, f steps of the first piece and j of the second
+    The first piece of φ, x ↦ ratio·x + delta, is used for the first `pieces` steps, and from step `certain` on the
+    truth is exactly 1 (both may be infinite). Then with L = ln ratio, f steps of the first piece and j of the second
 
         s = start·e^(fL) + delta·(e^(fL) − 1)/(ratio − 1),   1 − φ^n = (1 − s)·e^(−jL) − delta·(1 − e^(−jL))/(ratio − 1).
 
-    Only the two differences can lose digits. What they lose is bounded at each precision, which is doubled until the
-    result keeps enough.
+    Only the two differences can lose digits. The loss is bounded at each precision, which is doubled until the result
+    is precise enough.
     """
     if ratio == 1 or start == delta == 0:
         return lambda n: (1.0, 0.0) if n >= certain else (float(start + n * delta), float(1 - start - n * delta))

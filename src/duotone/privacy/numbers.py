@@ -16,7 +16,7 @@ Number = Fraction | float
 
 LARGEST_EXPONENT = 5000
 LONGEST = 2**16
-"""The bits up to which a power is written out exactly."""
+"""Up to this many bits, a power is written out exactly."""
 
 Given = int | float | str | Decimal | Fraction
 """What a caller may write for a number: `1`, `0.1`, `"0.1"`, `"1/10"`, `Fraction(1, 10)`."""
@@ -41,7 +41,7 @@ def number(value: object, name: str = "number") -> Number:
 
 
 def exact(value: object, name: str = "number") -> Fraction:
-    """A finite number, exactly: a float is the number that it stands for."""
+    """A finite number, exactly: a float is the number that it represents."""
     x = number(value, name)
     if not -math.inf < x < math.inf:
         raise DuotoneError(f"{name} must be finite, got {show(x)}")
@@ -62,7 +62,7 @@ def show(x: Number) -> str:
 
 
 def _parsed(text: str) -> Fraction:
-    """A decimal or a fraction, however many digits it has, but with no exponent that writes out to gigabytes."""
+    """A decimal or a fraction with any number of digits, but without an exponent that expands to gigabytes."""
     _, mark, exponent = text.lower().partition("e")
     if mark and not abs(int(exponent)) <= LARGEST_EXPONENT:
         raise ValueError
@@ -99,7 +99,7 @@ def float_above(x: Number) -> float:
 
 
 def complement(x: Number) -> Number:
-    """1 − x without rounding: a float only where that is a float64 too.
+    """1 − x without rounding: a float only if that is a float64 too.
 
     >>> complement(0.75), complement(Fraction(1, 3))
     (0.25, Fraction(2, 3))
@@ -147,14 +147,14 @@ def log_ceiling(target: Fraction, base: Fraction) -> int:
         below, above = (int(gmpy2.ceil(_logarithm(rest, growth, precision, up=up))) for up in (False, True))
         if below == above:
             return below
-        # base^n = target only if the target is as long as the power, which then is no trouble; else more digits will tell
+        # base^n = target only if the target is as long as the power, which is then affordable; else more digits decide
         if above == below + 1 and below * (base.numerator.bit_length() - 1) < target.numerator.bit_length():
             return below if base**below >= target else below + 1
         precision *= 2
 
 
 def _logarithm(rest: gmpy2.mpq, growth: gmpy2.mpq, precision: int, *, up: bool) -> gmpy2.mpfr:
-    """log(1 + rest) to the base 1 + growth, all of its roundings to one side."""
+    """log(1 + rest) to the base 1 + growth, with all rounding to one side."""
     towards, against = (gmpy2.RoundUp, gmpy2.RoundDown) if up else (gmpy2.RoundDown, gmpy2.RoundUp)
     with gmpy2.context(precision=precision, round=against):
         divisor = gmpy2.log1p(gmpy2.mpfr(growth))
@@ -163,7 +163,7 @@ def _logarithm(rest: gmpy2.mpq, growth: gmpy2.mpq, precision: int, *, up: bool) 
 
 
 def power(base: Fraction, n: int) -> Fraction:
-    """base^n for base ≥ 1: exact while it can be written down, else base^n − 1 to about 256 bits."""
+    """base^n for base ≥ 1: exact if it can be written out, else base^n − 1 to about 256 bits."""
     if n * base.numerator.bit_length() <= LONGEST:
         return base**n
     cancelled = base.denominator.bit_length() - (base.numerator - base.denominator).bit_length()

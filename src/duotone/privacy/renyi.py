@@ -1,7 +1,7 @@
-"""Privacy by one Rényi order: what answers cost whose number is large, exactly and in floats.
+"""Privacy by one Rényi order: the price of answers, for large numbers of them, exactly and in floats.
 
-Many answers, each chosen after the last, are (ε, δ)-private together if the product of their prices stays within a budget: the
-sum of ε that (ε, δ) itself needs grows with their number, the product's share with its root.
+Many answers, each chosen after the last, are (ε, δ)-private together if the product of their prices stays within a
+budget: the sum of ε that (ε, δ) itself needs grows with their number, the product's share with its root.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from duotone.privacy.numbers import Given, Number, exact, float_above, float_bel
 from duotone.privacy.renyi_curve import Curve, largest_whole, people_for
 
 LARGEST_ORDER = 256
-"""A larger order is of use for budgets alone that hardly any answer fits into."""
+"""A larger order is useful only for budgets into which hardly any answer fits."""
 FLOAT = 53 + 11
 ENOUGH = 10**5
-"""The best order for more answers is that for so many."""
+"""For more answers than this, the best order is that for this number."""
 DIGITS = 192
-"""The bits of a price and of a budget that are rounded, beyond those by which a price is next to 1."""
+"""Bits of a rounded price or budget, beyond those by which a price is close to 1."""
 
 
 @dataclass(frozen=True, init=False)
 class RenyiDP:
-    """How private answers must be: neighbours' chances p and q of an answer have p^order / q^(order − 1), added up over all
-    answers, at most `price`, both ways round.
+    """How private answers must be: for neighbours' probabilities p and q of each answer, the sum of p^order / q^(order
+    − 1) over all answers is at most `price`, in both directions.
 
-    Use it for many answers about the same people: a ledger with an account `renyi` has a product that their prices may come
-    to, and `split` says what one of so many may cost. `order` is a whole number from 2 to 256, `price` at least 1 (1 allows no
-    difference at all), and `delta` a probability that may be left out of p, as for (ε, δ): 0 unless groups are to be selected
-    or answers far from flipping are to be certain. All numbers are taken exactly, floats too. `epsilon` is the Rényi
-    divergence that the price stands for, ln(price) / (order − 1), for reading.
+    Use it for many answers about the same people: a ledger with the account `renyi` limits the product of their prices,
+    and `split` gives the price of one of several equal answers. `order` is a whole number from 2 to 256, `price` at
+    least 1 (1 allows no difference at all), and `delta` a probability that may be subtracted from p, as for (ε, δ): 0
+    unless groups are selected or answers far from flipping should be certain. All numbers are taken exactly, floats
+    too. `epsilon` is the Rényi divergence of the price, ln(price) / (order − 1), for display.
 
     With order k + 1, price T and d, an answer of probability x has at most the largest y ≥ x for a neighbour with
 
@@ -64,7 +64,7 @@ class RenyiDP:
     price: Fraction
     delta: Fraction
     epsilon: float = field(compare=False)
-    """The Rényi divergence, ln(price) / (order − 1), as a float, for reading."""
+    """The Rényi divergence, ln(price) / (order − 1), as a float, for display."""
 
     def __init__(self, order: int, price: Given, delta: Given = 0) -> None:
         t, d = exact(price, "price"), exact(delta, "delta")
@@ -85,7 +85,7 @@ class RenyiDP:
 
     @classmethod
     def _computed(cls, order: int, price: Fraction, delta: Fraction) -> RenyiDP:
-        """A definition whose numbers come from a computation, and may be longer than anyone would write."""
+        """A definition whose numbers are computed, and may be longer than given ones."""
         made = cls.__new__(cls)
         made._set(order, price, delta)
         return made
@@ -95,9 +95,10 @@ class RenyiDP:
         return f"RenyiDP(order={self.order}, price={price}, delta={show(self.delta)})"
 
     def split(self, parts: int) -> RenyiDP:
-        """An even share: `parts` answers, each under it, are together under all of it, as its price and its delta say.
+        """An even share: `parts` answers, each under it, are together under all of it, by its price and its delta.
 
-        Guarantee: the share's price to the power of `parts` is at most this price; `parts` times its delta is this delta.
+        Guarantee: the share's price to the power of `parts` is at most this price; `parts` times its delta is this
+        delta.
 
         >>> RenyiDP(20, "81/16", "1/10").split(4)
         RenyiDP(order=20, price=3/2, delta=1/40)
@@ -123,9 +124,9 @@ class RenyiDP:
     @overload
     def step(self, x: Array) -> Array: ...
     def step(self, x: Given | Array) -> Number | Array:
-        """φ(x), the largest probability that an answer may have where it has probability x for a neighbour; also of an array.
+        """φ(x), the largest probability of an answer on a neighbour of a dataset with probability x; also of an array.
 
-        Guarantee: the largest float64 at most φ(x); x itself where that is larger and no float64.
+        Guarantee: the largest float64 at most φ(x); x itself if that is larger and not a float64.
         """
         if isinstance(x, np.ndarray):
             different, places = np.unique(x, return_inverse=True)
@@ -138,7 +139,7 @@ class RenyiDP:
         return _at_place(largest_whole(lambda place: self.allows(start, _at_place(place)), near, first, last))
 
     def _estimate(self, x: Fraction) -> float:
-        """A float64 next to φ(x)."""
+        """A float64 close to φ(x)."""
         with gmpy2.context(precision=self._curve.precision):
             return float(self._curve.largest(gmpy2.mpfr(gmpy2.mpq(x)), gmpy2.mpfr(gmpy2.mpq(1 - x)))[0])
 
@@ -147,7 +148,7 @@ class RenyiDP:
         return float(x)
 
     def balance(self) -> float:
-        """How often the true answer can be given next to the boundary, when yes and no are to be treated alike: the largest
+        """How often the true answer can be given next to the boundary, if yes and no are treated alike: the largest
         float64 m with m ≤ φ(1 − m).
 
         >>> round(RenyiDP(2, "3/2").balance(), 6)
@@ -160,11 +161,12 @@ class RenyiDP:
 
 
 def price_of(privacy: Any, order: int) -> RenyiDP:
-    """What an answer costs in a budget of this order, whatever its outcomes: the price and the delta of the least definition of
-    this order that it keeps to.
+    """The price of an answer in a budget of this order, whatever its outcomes: the price and the delta of the least
+    definition of this order that it satisfies.
 
-    With order k + 1, an (ε, δ)-private answer costs (e^((k+1)ε) + e^(−kε)) / (1 + e^ε), and its δ beside: it can be made from
-    one of four outcomes, two that give everything away, with δ, and two of which one is e^ε times as likely as the other.
+    With order k + 1, an (ε, δ)-private answer costs (e^((k+1)ε) + e^(−kε)) / (1 + e^ε), and its δ in addition: it can
+    be made from one of four outcomes, two that reveal everything, with δ, and two whose likelihoods differ by a factor
+    of e^ε.
 
     Guarantee: the price is rounded up.
 
@@ -189,10 +191,10 @@ def price_of(privacy: Any, order: int) -> RenyiDP:
 
 
 def renyi_budget(privacy: ApproxDP, order: int, aside: Given) -> Fraction:
-    """What the prices of all answers may come to, multiplied, so that together they are (ε, δ)-private.
+    """The largest product of the prices of all answers with which they are (ε, δ)-private together.
 
-    With order k + 1 and `aside` for the sum of their deltas, that is (δ − aside)·(k+1)^(k+1)·e^(kε) / k^k: then δ is what all
-    answers together exceed e^ε by, however each was chosen after the ones before it (proofs/Renyi.v).
+    With order k + 1 and `aside` for the sum of their deltas, that is (δ − aside)·(k+1)^(k+1)·e^(kε) / k^k: then all
+    answers together exceed e^ε by at most δ, however each was chosen after the ones before it (proofs/Renyi.v).
 
     Guarantee: rounded down.
 
@@ -218,10 +220,9 @@ def renyi_budget(privacy: ApproxDP, order: int, aside: Given) -> Fraction:
 
 @lru_cache(maxsize=256)
 def best_order(privacy: ApproxDP, answers: int, wrong: float = 1e-3) -> int:
-    """The order of a budget from which so many balanced answers of equal price are wrong with at most `wrong` from the fewest
-    people on; a tenth of δ is set aside.
-
-    It changes little: from ten answers on, any order near the best one needs hardly more people.
+    """The order of a budget with which this many balanced answers of equal price are wrong with at most `wrong` from
+    the fewest people on; a tenth of δ is reserved. Accuracy changes little: from ten answers on, any order near the
+    best one needs hardly more people.
 
     >>> [best_order(ApproxDP(1, "1e-6"), answers) for answers in (10, 1000, 100_000)]
     [19, 21, 22]
@@ -248,12 +249,12 @@ def _log_budget(privacy: ApproxDP, k: int) -> float:
 
 
 def _next_to_one(y: Fraction) -> int:
-    """The bits by which a number is next to 1."""
+    """How many bits after the point a number above 1 begins to differ from 1."""
     return max(0, y.denominator.bit_length() - (y.numerator - y.denominator).bit_length()) if y > 1 else 0
 
 
 def _place(x: float) -> int:
-    """A float64 that is not negative by its place among all of them: the next one has the next place."""
+    """A non-negative float64's rank among all of them: the next one has the next rank."""
     return int(struct.unpack("<q", struct.pack("<d", x))[0])
 
 

@@ -1,11 +1,12 @@
-"""φ of one Rényi order: whether two probabilities are close, exactly, and the largest close one, in as many bits as it takes.
+"""φ of one Rényi order: whether two probabilities are close, exactly, and the largest close one, in as many bits as
+necessary.
 
 With order k + 1, price T and d, the pairs x ≤ y that neighbours may have are those with F(x, y) ≤ T and F(1 − y, 1 − x) ≤ T:
 
     F(u, v) = max(0, v − d)^(k+1) / u^k + (1 − v)^(k+1) / (1 − u)^k        (0 / 0 is 0)
 
-Without denominators both are inequalities of whole numbers, which `close_on` decides. `largest` solves them in MPFR: an
-estimate, which whoever needs a guarantee puts to `close_on`.
+Without denominators both are inequalities of integers, which `close_on` decides. `largest` solves them in MPFR: an
+estimate, which callers that need a guarantee check with `close_on`.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from typing import Any
 import gmpy2
 
 GUARD = 64
-"""Bits of an estimate beyond those that are wanted."""
+"""Bits of an estimate beyond the requested ones."""
 MOST_ROUNDS = 400
-"""Newton's steps; a dozen are usual."""
+"""Most of Newton's steps; a dozen are usual."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Where F is the price. An estimate has `bits` bits, of the smaller of a probability and its complement."""
+    """The pairs for which F is the price. An estimate has `bits` bits, of the smaller of a probability and its
+    complement."""
 
     k: int
     price: Fraction
@@ -35,13 +37,14 @@ class Curve:
 
     @property
     def precision(self) -> int:
-        """The bits that are computed with: F is flat next to the price where that is next to 1."""
+        """The working precision: F is flat near the price if that is close to 1."""
         room = self.price - 1
         flat = max(0, room.denominator.bit_length() - room.numerator.bit_length()) if room else 0
         return self.bits + flat + GUARD
 
     def largest(self, x: Any, rest: Any) -> tuple[Any, Any]:
-        """φ(x) and 1 − φ(x), about, for x and `rest` = 1 − x as MPFR numbers; each has its own bits, however small it is."""
+        """φ(x) and 1 − φ(x), approximately, for x and `rest` = 1 − x as MPFR numbers; each has its own precision,
+        however small it is."""
         with gmpy2.context(precision=self.precision, emax=gmpy2.get_emax_max(), emin=gmpy2.get_emin_min()):
             d = gmpy2.mpfr(gmpy2.mpq(self.delta))
             if rest <= d:
@@ -55,7 +58,7 @@ class Curve:
             return (y, 1 - y) if y <= 1 - left else (1 - left, left)
 
     def _larger(self, u: Any, rest: Any, d: Any) -> Any:
-        """The v above u with F(u, v) = T, or 1: F is convex in v, and Newton's steps come down to it from above."""
+        """The v above u with F(u, v) = T, or 1: F is convex in v, and Newton's steps approach from above."""
         k, price = self.k, gmpy2.mpfr(gmpy2.mpq(self.price))
         v = min(d + gmpy2.rootn(price * u**k, k + 1), gmpy2.mpfr(1))
         for _ in range(MOST_ROUNDS):
@@ -68,7 +71,7 @@ class Curve:
         return v
 
     def _smaller(self, v: Any, rest: Any, d: Any) -> Any:
-        """The u below v with F(u, v) = T: F is convex in u, and Newton's steps come up to it from below."""
+        """The u below v with F(u, v) = T: F is convex in u, and Newton's steps approach from below."""
         k, price = self.k, gmpy2.mpfr(gmpy2.mpq(self.price))
         u = gmpy2.rootn((v - d) ** (k + 1) / price, k)
         for _ in range(MOST_ROUNDS):
@@ -81,7 +84,7 @@ class Curve:
         return u
 
     def close_on(self, one: int) -> Callable[[Any, Any], bool]:
-        """Whether neighbours may have two probabilities s ≤ t out of `one`, as whole numbers: exact."""
+        """Whether neighbours may have two probabilities s ≤ t out of `one`, as integers: exact."""
         k, whole = self.k, gmpy2.mpz(one)
         (a, b), (c, e) = (map(gmpy2.mpz, x.as_integer_ratio()) for x in (self.price, self.delta))
         off, left, right = c * whole, b, a * e ** (k + 1) * whole
@@ -95,8 +98,8 @@ class Curve:
 
 
 def largest_whole(holds: Callable[[Any], bool], near: Any, least: Any, most: Any) -> Any:
-    """The largest whole number from `least`, for which it holds, to `most` that it holds for, if it holds up to there alone: a
-    few trials where that is next to `near`, and never many.
+    """The largest integer for which it holds, between `least`, for which it holds, and `most`, if it holds exactly up
+    to some integer: a few trials if that is close to `near`, and never many.
 
     >>> largest_whole(lambda n: n * n <= 2000, 43, 0, 10**9)
     44
@@ -117,8 +120,8 @@ def largest_whole(holds: Callable[[Any], bool], near: Any, least: Any, most: Any
 
 
 def people_for(k: int, log_price: float, wrong: float) -> float:
-    """From how many people on a balanced answer of order k + 1 is wrong with `wrong` at most; between two numbers by how far
-    each is from that. In floats, to compare orders.
+    """The number of people from which a balanced answer of order k + 1 is wrong with at most `wrong`; interpolated
+    between integers. In floats, to compare orders.
 
     >>> round(people_for(19, 0.0091, 1e-3), 1)
     235.8

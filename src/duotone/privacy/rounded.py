@@ -1,4 +1,4 @@
-"""Rounded definitions: φ in whole multiples of 2^−bits, for tables of integers."""
+"""Rounded definitions: φ in multiples of 2^−bits, for tables of integers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from duotone.privacy.numbers import Number, log_ceiling
 
 
 def shrunk(privacy: ApproxDP, bits: int) -> ApproxDP:
-    """A definition smaller by a hair, which a line's table keeps to: what rounding moves then fits into the hair, and margins
-    are private over all events, as integers (`duotone.line.noise`).
+    """A slightly smaller definition, which a line's table satisfies: rounding fits into the difference, and margins are
+    private over all events, as integers (`duotone.line.noise`).
 
     Its δ is 2^(−3/4·bits) less; a δ below 2^(−bits/2) is not used at all, and e^ε − 1 is smaller by 2^−96 of itself.
 
@@ -33,9 +33,10 @@ def shrunk(privacy: ApproxDP, bits: int) -> ApproxDP:
 
 
 def over_all_events(privacy: ApproxDP, row: Sequence[int], other: Sequence[int], bits: int) -> bool:
-    """Whether two neighbours' rows, the chance of each outcome times 2^bits, are indistinguishable over all events, both ways.
+    """Whether two neighbours' rows (the chance of each outcome times 2^bits) are indistinguishable over all events, in
+    both directions.
 
-    Of all events, that of the outcomes which are more than e^ε times as likely exceeds the bound most.
+    The worst event consists of the outcomes that are more than e^ε times as likely.
     """
     (a, b), (c, d) = privacy.exp_epsilon.as_integer_ratio(), Fraction(privacy.delta).as_integer_ratio()
     room, left, right = b * c << bits, b * d, a * d
@@ -47,7 +48,7 @@ def over_all_events(privacy: ApproxDP, row: Sequence[int], other: Sequence[int],
 
 @dataclass(frozen=True)
 class Rounded:
-    """A privacy definition in whole multiples of 2^−bits: φ rounded down, or up to bound the optimum from above.
+    """A privacy definition in multiples of 2^−bits: φ rounded down, or up to bound the optimum from above.
 
     Guarantee: rounded down, a multiple x ≤ `step(y)` of another satisfies x ≤ φ(y) exactly, as integers; and the
     symmetry of φ survives: x ≤ step(y) exactly when 1 − y ≤ step(1 − x).
@@ -75,9 +76,9 @@ class Rounded:
         return self.represent(self._bound.balance())
 
     def on_integers(self) -> Callable[[Any], Any]:
-        """φ on whole numbers out of 2^bits, rounded: what `step` does to the fractions, a hundred times as fast.
+        """φ on integers out of 2^bits, rounded: like `step` on fractions, but a hundred times as fast.
 
-        Below x = (1 − δ)/(e^ε + 1), where the two pieces of φ meet, the first one is the smaller; beyond it the second,
+        Below x = (1 − δ)/(e^ε + 1), where the two pieces of φ meet, the first one is smaller; beyond it the second,
         written for 1 − x. One division each, and no greatest common divisor.
         """
         ratio, delta = self._bound.exp_epsilon, Fraction(self._bound.delta)
@@ -94,15 +95,17 @@ class Rounded:
 
     @property
     def reaches_one(self) -> bool:
-        """Whether δ is more than rounding down takes from a step: then every value gets to 1."""
+        """Whether δ exceeds the rounding error of a step: then every value reaches 1."""
         return bool(self.privacy.delta > self.privacy.exp_epsilon / 2**self.bits)
 
     def settles_after(self, x: Number) -> float:
-        """A number of steps after which φ, rounded down, changes x no more: in closed form, and infinite where that has none.
+        """A number of steps after which φ, rounded down, no longer changes x: in closed form, and infinite if that has
+        none.
 
-        A rounded step is less than 2^−bits below φ, so at least what a δ that is lower by e^ε·2^−bits allows. Where δ is no
-        larger than that, an error e ≥ 2^−bits at most becomes still + (e − still)/e^ε, where `still` is the error from which
-        on a step gains less than 2^−bits. Once it is within twice that, each step that changes anything gains 2^−bits.
+        A rounded step is less than 2^−bits below φ, so at least what a δ that is lower by e^ε·2^−bits allows. If δ is
+        not larger than that, an error e ≥ 2^−bits becomes at most still + (e − still)/e^ε, where `still` is the error
+        from which on a step gains less than 2^−bits. Once it is within twice that, each step that changes anything
+        gains 2^−bits.
 
         >>> floor = Rounded(ApproxDP(1, "1e-6"), 128)
         >>> floor.settles_after(floor.balance())
@@ -112,7 +115,7 @@ class Rounded:
         start, lost = self.represent(x), ratio * unit
         if self.reaches_one:
             return ApproxDP._computed(ratio, delta - lost).certain_after(start)
-        if ratio == 1 or start < Fraction(1, 2):  # there the first piece of φ is taken, too
+        if ratio == 1 or start < Fraction(1, 2):  # the first piece of φ applies there, too
             return math.inf
         near = max((lost - delta) / (ratio - 1), unit)
         steps = log_ceiling((1 - start) / near, ratio) + near // unit + 1

@@ -1,4 +1,4 @@
-"""How a definition is written and read: the text of ledgers, the object of certificates.
+"""Reading and writing a definition: the text in ledgers, the object in certificates.
 
 On disk e^ε keeps its first name, `ratio`.
 """
@@ -16,17 +16,17 @@ from duotone.privacy.numbers import exp_below, number, show
 from duotone.privacy.renyi import LARGEST_ORDER, RenyiDP
 
 Definition = ApproxDP | RenyiDP
-"""The definitions that have tables of integers, and are written in certificates and ledgers."""
+"""The definitions that have tables of integers, certificates and ledgers."""
 
 LONGEST_READ = 2**20
-"""The characters of a definition that are read: the first version wrote long ones, too."""
+"""Most characters of a definition that are read: the first version wrote long ones, too."""
 _NUMBER = "[0-9]+(?:/[0-9]*[1-9][0-9]*)?"
 _DEFINITION = re.compile(f"(epsilon|ratio)=({_NUMBER}) delta=({_NUMBER})")
 _RENYI = re.compile(f"order=([0-9]{{1,3}}) price=({_NUMBER}) delta=({_NUMBER})")
 
 
 def definition_text(privacy: Definition) -> str:
-    """A definition in one line: what was given, exactly, however long it is.
+    """A definition in one line: the given numbers, exactly, however long they are.
 
     >>> definition_text(ApproxDP("0.1", "1e-6")), read_definition(definition_text(ApproxDP(exp_epsilon=2)))
     ('epsilon=1/10 delta=1/1000000', ApproxDP(exp_epsilon=2, delta=0))
@@ -41,7 +41,7 @@ def definition_text(privacy: Definition) -> str:
 
 @lru_cache(maxsize=1024)
 def read_definition(text: str) -> ApproxDP:
-    """What `definition_text` wrote of an ApproxDP, however many digits it has."""
+    """Read what `definition_text` wrote for an ApproxDP, with any number of digits."""
     parts = _DEFINITION.fullmatch(text) if len(text) <= LONGEST_READ else None
     if parts is None:
         raise _unread()
@@ -53,7 +53,7 @@ def read_definition(text: str) -> ApproxDP:
 
 @lru_cache(maxsize=1024)
 def read_either(text: str) -> Definition:
-    """What `definition_text` wrote, of either definition.
+    """Read what `definition_text` wrote, for either definition.
 
     >>> read_either("order=20 price=101/100 delta=0"), read_either("epsilon=1/10 delta=0")
     (RenyiDP(order=20, price=101/100, delta=0), ApproxDP(epsilon=0.1, delta=0))
@@ -72,7 +72,7 @@ def _unread() -> DuotoneError:
 
 
 def definition_object(privacy: Definition) -> dict[str, Any]:
-    """A definition as certificates hold it: ε where it was given, e^ε rounded down, δ; or order, price and delta."""
+    """A definition in certificates: ε if it was given, e^ε rounded down, δ; or order, price and delta."""
     if isinstance(privacy, RenyiDP):
         return {"order": privacy.order, "price": show(privacy.price), "delta": show(privacy.delta)}
     return {
@@ -83,7 +83,8 @@ def definition_object(privacy: Definition) -> dict[str, Any]:
 
 
 def definition_document(privacy: Definition) -> dict[str, str | float]:
-    """A definition as the command's JSON has it: ε to be read, e^ε and δ exactly; or a Rényi order, its ε, price and delta."""
+    """A definition in the command's JSON: ε for display, e^ε and δ exactly; or a Rényi order, its ε, price and
+    delta."""
     if isinstance(privacy, RenyiDP):
         return {**definition_object(privacy), "epsilon": privacy.epsilon}
     return {"ratio": show(privacy.exp_epsilon), "epsilon": privacy.epsilon, "delta": show(privacy.delta)}

@@ -1,4 +1,4 @@
-"""Loops that numba compiles, kept apart so that numba is imported only when one is needed."""
+"""Loops that numba compiles, in a separate file so that numba is imported only when one is needed."""
 
 from __future__ import annotations
 

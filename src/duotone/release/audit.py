@@ -1,4 +1,4 @@
-"""Audit: how private an answering function can be at most, judged by its answers alone."""
+"""Audit: a lower bound on the ε of an answering function, from its answers alone."""
 
 from __future__ import annotations
 
@@ -25,52 +25,54 @@ CHUNK = 2**22
 LONG = 2**28
 
 PILOT = 4
-"""Of margins, for every so many draws another comes first, to choose the event that they test."""
+"""For margins, one further draw in this many comes first, to choose the event to test."""
 USUAL = 0.99
-"""How sure a bound is, where nothing else is said."""
+"""The default confidence of a bound."""
 
 Answers = Callable[[Any, int], Any]
-"""A black box: `answers(dataset, n)` gives n answers, as an array of Booleans; of margins, of whole numbers."""
+"""A black box: `answers(dataset, n)` returns n answers, as an array of Booleans; for margins, of integers."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What answers on two neighbouring datasets say about a claim: whether they refute it (`caught`), and a bound on ε."""
+    """What answers on two neighbouring datasets show about a claim: whether they refute it (`caught`), and a bound on
+    ε."""
 
     claim: ApproxDP
-    """The privacy that was claimed."""
+    """The claimed privacy."""
     confidence: float
-    """How sure the bound is."""
+    """The confidence of the bound."""
     draws: int
     """The answers drawn on each side."""
     yes: tuple[int, int]
     """How many of them were yes, on the left and on the right."""
     epsilon: float
-    """A lower bound, at that confidence, on the ε that the black box can have at the claim's δ."""
+    """A lower bound, at that confidence, on the black box's ε at the claim's δ."""
     history: tuple[tuple[int, float], ...]
     """The bound after growing numbers of draws."""
 
     @property
     def caught(self) -> bool:
-        """Whether the claim is refuted, at that confidence: it does not hold."""
+        """Whether the claim is refuted at that confidence."""
         return self.epsilon > self.claim.epsilon
 
 
 def audit_answers(
     answers: Answers, left: Any, right: Any, claim: ApproxDP, *, draws: int = 10**6, confidence: float = USUAL
 ) -> Audit:
-    """Test a claim of privacy from outside: draw many answers on two neighbouring datasets and see if they differ too much.
+    """Test a claim of privacy from outside: draw many answers on two neighbouring datasets and see if they differ too
+    much.
 
-    Use it on any code that answers yes or no, yours or somebody else's. `answers(dataset, n)` is to give n answers, as an
-    array of Booleans (`duotone.release.audit.one_by_one` makes such a function of one that answers once). `left` and `right`
-    are two datasets that differ in one person, `claim` is the privacy that is claimed, `draws` is how many answers are drawn
-    on each, and `confidence` how sure the verdict is to be.
+    Use it on any code that answers yes or no. `answers(dataset, n)` returns n answers, as an array of Booleans
+    (`duotone.release.audit.one_by_one` makes such a function of one that answers once). `left` and `right` are two
+    datasets that differ in one person, `claim` is the claimed privacy, `draws` is how many answers are drawn on each,
+    and `confidence` that of the verdict.
 
-    If the result's `caught` is true, the claim is refuted. If not, nothing is proved: more draws, or another pair of datasets,
-    might still refute it. (What proves a mechanism is a certificate: `prove`.)
+    If the result's `caught` is true, the claim is refuted. If not, nothing is proved: more draws, or another pair of
+    datasets, might still refute it. (A certificate proves a mechanism: `prove`.)
 
-    Guarantee: if the black box is (ε, δ)-private for the claim's δ, the bound exceeds its ε with probability at most
-    1 − confidence. (Clopper–Pearson intervals for both probabilities, half of the error each.)
+    Guarantee: if the black box is (ε, δ)-private for the claim's δ, the bound exceeds its ε with probability at most 1
+    − confidence. (Clopper–Pearson intervals for both probabilities, half of the error each.)
 
     >>> import numpy as np
     >>> from duotone import ApproxDP, Coin, balanced
@@ -96,10 +98,11 @@ def audit_answers(
 def audit_margins(
     margins: Answers, left: Any, right: Any, claim: ApproxDP, *, draws: int = 10**6, confidence: float = USUAL
 ) -> Audit:
-    """The same for code that answers with whole numbers, such as margins: it audits every event, not only yes.
+    """The same for code that answers with integers, such as margins: it tests every event, not only yes.
 
-    A quarter as many draws come first. They choose the event, a set of numbers, in which the two datasets seem to differ
-    most; `audit_answers` then tests it with `draws` fresh draws on each side. The result's `yes` counts how many were in it.
+    A quarter as many draws come first. They choose the event, a set of integers, in which the two datasets seem to
+    differ most; `audit_answers` then tests it with `draws` fresh draws on each side. The result's `yes` counts how many
+    were in it.
 
     Guarantee: that of `audit_answers`, since the draws that choose the event are not those that test it.
 
@@ -126,7 +129,7 @@ def audit_margins(
 
 
 def one_by_one(function: Callable[[Any], Any]) -> Answers:
-    """A function that answers once per call, as a black box."""
+    """A black box from a function that answers once per call."""
     return lambda dataset, n: np.fromiter((bool(function(dataset)) for _ in range(n)), dtype=bool, count=n)
 
 
@@ -146,7 +149,7 @@ def named(target: str) -> Answers:
             function: Any = getattr(module, name)
         if not callable(function):
             raise AttributeError(name)
-    except BaseException as failure:  # a file that is not there, does not parse, fails when run, or ends the program
+    except BaseException as failure:  # a missing file, or one that does not parse, fails when run, or ends the program
         if type(failure) is KeyboardInterrupt:
             raise
         raise DuotoneError(f"there is no function {target}: name it as FILE.py:FUNCTION or MODULE:FUNCTION") from None
@@ -164,7 +167,7 @@ def lower_bound(yes_left: int, yes_right: int, n: int, delta: float, confidence:
 
 def _interval(k: int, n: int, alpha: float) -> tuple[float, float]:
     """Clopper and Pearson's interval for a probability, wrong with probability at most alpha."""
-    # binomtest(k, n).proportion_ci("exact") is the same to 2·10^−12 only (0 for 1 of 100 at 5·10^−11), and 60 times as slow.
+    # binomtest(k, n).proportion_ci("exact") agrees to 2·10^−12 only (0 for 1 of 100 at 5·10^−11), and takes 60 times as long.
     try:
         from scipy.special import betainccinv, betaincinv
     except ImportError:
@@ -174,7 +177,7 @@ def _interval(k: int, n: int, alpha: float) -> tuple[float, float]:
 
 
 def _asked(answers: Answers, dataset: Any, n: int) -> Any:
-    """What the black box gives. However it fails, even by ending the program, the audit fails with it."""
+    """The black box's answers. However it fails, even by ending the program, the audit fails with it."""
     try:
         with _no_way_out():
             return np.asarray(answers(dataset, n))
@@ -187,12 +190,12 @@ def _asked(answers: Answers, dataset: Any, n: int) -> Any:
 
 
 class _Left(BaseException):
-    """The audited function wanted to end the program at once."""
+    """The audited function tried to end the program."""
 
 
 @contextlib.contextmanager
 def _no_way_out() -> Iterator[None]:
-    """While somebody else's code runs, the calls that end a process without a word raise instead; not in its children."""
+    """While foreign code runs, calls that end a process silently raise instead; not in its children."""
     ways = {name: getattr(os, name) for name in ("_exit", "execv", "execve") if hasattr(os, name)}
     here = os.getpid()
 
@@ -231,7 +234,7 @@ def _whole_numbers(margins: Answers, dataset: Any, n: int) -> Any:
 
 
 def _tally(margins: Answers, dataset: Any, draws: int) -> Counter[int]:
-    """How often each number comes up."""
+    """How often each number occurs."""
     counts: Counter[int] = Counter()
     for start in range(0, draws, CHUNK):
         numbers, many = np.unique(_whole_numbers(margins, dataset, min(CHUNK, draws - start)), return_counts=True)
@@ -250,7 +253,7 @@ def _count(answers: Answers, dataset: Any, n: int) -> int:
 
 
 def _sizes(draws: int) -> Iterator[int]:
-    """Chunk sizes: powers of two at first, for the history, then as large as is good for memory."""
+    """Chunk sizes: powers of two at first, for the history, then as large as memory suggests."""
     sizes, done = [], 0
     while done < draws:
         sizes.append(min(max(done, 1024), CHUNK, draws - done))

@@ -1,8 +1,9 @@
 """Certificates: a mechanism re-checked with integers only, by someone who trusts nothing in it.
 
 A certificate proves that its table is private (every pair of neighbours, as integers), that it is optimal (every entry
-is held down by a chain of tight steps that ends at a fixed boundary value, and lies within 2^−60 of a bound from above
-on the real optimum) and that its ratio is e^ε rounded down. One of close calls proves that so many fit into a budget.
+is limited by a chain of tight steps that ends at a fixed boundary value, and lies within 2^−60 of an upper bound on the
+real optimum) and that its ratio is e^ε rounded down. A certificate of close calls proves that their number fits into a
+budget.
 """
 
 from __future__ import annotations
@@ -33,21 +34,22 @@ from duotone.release.certificate_numbers import (
 __all__ = ["Unproved", "prove"]
 
 YES_NO, THREE_WAY = ["yes", "no"], ["yes", "too close to call", "no"]
-"""The outcomes that there are, in the order of a row's numbers."""
+"""The possible outcomes, in the order of a row's numbers."""
 OPTIMAL = {"private": True, "optimal": True, "loss": f"2^-{LOSS}"}
-"""What a certificate of yes and no must claim; of levels also that their margins are private."""
+"""Claims that a certificate of yes and no must make; one of levels also that margins are private."""
 LONG, MOST_WORK = 2**14, 2**31
-"""A graph whose numbers have more than LONG bits together may have MOST_WORK divided by these bits edges and datasets."""
+"""A graph whose numbers have more than LONG bits in total may have at most MOST_WORK divided by these bits edges and
+datasets."""
 
 
 def prove(certificate: Any) -> str:
     """Check that a mechanism is private and as often right as can be, by the certificate that comes with its answers.
 
-    Use it on what you received, trusting neither the sender nor the file. `certificate` is the JSON object: what
-    `Answer.certificate()` gave, or a file read by `duotone.graphs.document.read`. The sentence that comes back says what was
-    proved (its ratio is e^ε; one of close calls says how many fit into a budget); a certificate that does not prove its
-    claims raises `Unproved`, which says what fails. That an answer was drawn from this mechanism is not in it: for that, one
-    trusts whoever drew.
+    Use it on a received certificate, trusting neither the sender nor the file. `certificate` is the JSON object: from
+    `Answer.certificate()`, or a file read by `duotone.graphs.document.read`. The returned sentence says what was proved
+    (its ratio is e^ε; for close calls, how many fit into a budget); a certificate that does not prove its claims raises
+    `Unproved`, which says what fails. It does not prove that an answer was drawn from this mechanism: for that, one
+    must trust whoever drew it.
 
     Guarantee: integer arithmetic only; nothing that the certificate says is taken for granted.
 
@@ -77,7 +79,7 @@ def _prove_selection(certificate: Mapping[str, Any]) -> str:
 
 
 def _read_head(certificate: Mapping[str, Any]) -> Head:
-    """The head of a certificate, if it is of a known version and makes the claims that its outcomes need."""
+    """The head of a certificate, if it has a known version and makes the claims that its outcomes need."""
     version, claims, outcomes = certificate["version"], certificate["claims"], certificate["outcomes"]
     if certificate["certificate"] != "duotone" or type(version) is not int or version != 1:
         raise Unproved("this is not a certificate of version 1")
@@ -108,17 +110,17 @@ def _prove_levels(certificate: Mapping[str, Any], head: Head) -> str:
         for people, here in enumerate(side, start=1):
             check_close(top, here, step)
             last, top = top, ceiling(top)
-            if people == min(cap, len(side)):  # further levels are answered as this one
+            if people == min(cap, len(side)):  # further levels are answered like this one
                 check_close(last if top == last else step.one, here, step)
     return f"private and optimal: {len(rows)} levels, with their margins, under {head.budget}"
 
 
 def _checked_cap(certificate: Mapping[str, Any], yes: list[int], below: int, head: Head) -> int:
-    """The people from which on answers are alike, if margins are private: a level and noise, added up. `yes` is how often
+    """The number of people from which answers are alike, if margins are private: a level plus noise. `yes` is how often
     that is at least 0, by level.
 
-    Noise that is bounded is private over all events together with that of a neighbouring level. Of noise that is not, the table
-    has what `cap` needs: margins are clamped to it, which is private where every single value is, without δ.
+    Bounded noise is private over all events, together with that of a neighbouring level. For other noise, the table has
+    what `cap` needs: margins are clamped to it, which is private if every single value is, without δ.
     """
     step, cap = head.steps()[0], certificate["cap"]
     if certificate["claims"]["margin"] is not True:
@@ -140,7 +142,8 @@ def _checked_cap(certificate: Mapping[str, Any], yes: list[int], below: int, hea
 
 @dataclass(frozen=True)
 class _Graph:
-    """A certificate of a graph: what it says, and per dataset its entry, its colour and its neighbours; which are fixed."""
+    """A graph's certificate: its contents, and per dataset its entry, its colour and its neighbours; which are
+    fixed."""
 
     datasets: Mapping[str, Any]
     edges: Any
@@ -153,11 +156,11 @@ class _Graph:
     fixed: set[str]
 
     def witness(self, d: str) -> Any:
-        """The neighbour that is said to hold a dataset down."""
+        """The neighbour that is claimed to limit a dataset."""
         return self.datasets[d]["from"]
 
     def boundary_value(self, d: str) -> Any:
-        """What was asked for at a fixed dataset."""
+        """The requested value of a fixed dataset."""
         return self.boundary[d] if isinstance(self.boundary, dict) else self.boundary
 
 
@@ -188,7 +191,7 @@ def _read_graph(certificate: Mapping[str, Any], head: Head) -> _Graph:
 
 
 def _check_boundary(graph: _Graph, step: Step, ceiling: Step) -> None:
-    """What is asked for stands at the blue boundary, all of it, and nothing else is said to be lowered."""
+    """The requested values stand on the blue boundary, on all of it, and no others are claimed to be lowered."""
     by_dataset = isinstance(graph.boundary, dict)
     if by_dataset and set(graph.boundary) != graph.fixed:
         raise Unproved("the boundary values are not those of the blue boundary")
@@ -200,7 +203,7 @@ def _check_boundary(graph: _Graph, step: Step, ceiling: Step) -> None:
 
 
 def _check_private(graph: _Graph, step: Step) -> None:
-    """Definition 1, for every pair of neighbours; and the errors that stand beside the entries."""
+    """Definition 1, for every pair of neighbours; and the errors beside the entries."""
     checked: set[str] = set()
     for d, entry in graph.datasets.items():
         check_error(entry["error"], graph.truth[d], step)
@@ -210,8 +213,8 @@ def _check_private(graph: _Graph, step: Step) -> None:
 
 
 def _check_optimal(graph: _Graph, step: Step, ceiling: Step) -> None:
-    """No dataset could be more truthful: each is held down along a chain that ends where the truth is fixed."""
-    above: dict[str, int] = {}  # bounds from above on the real optimum
+    """No dataset could be more truthful: each is limited along a chain that ends where the truth is fixed."""
+    above: dict[str, int] = {}  # upper bounds on the real optimum
     for d in graph.fixed:
         held = _lowered(d, graph, step) if d in graph.lowered else None
         above[d], _ = checked_boundary(graph.boundary_value(d), graph.truth[d], None, step, ceiling, held=held)
@@ -225,7 +228,7 @@ def _check_optimal(graph: _Graph, step: Step, ceiling: Step) -> None:
 
 
 def _chain(start: str, graph: _Graph, ends: Mapping[str, int], step: Step) -> list[str]:
-    """The datasets from one to the last before `ends`, each held down by the next; none where the truth is certain."""
+    """The datasets from one to the last before `ends`, each limited by the next; empty if the truth is certain."""
     chain: dict[str, None] = {}
     d = start
     while d not in ends and graph.truth[d] < step.one:
@@ -243,7 +246,7 @@ def _chain(start: str, graph: _Graph, ends: Mapping[str, int], step: Step) -> li
 
 
 def _bounded(graph: _Graph, step: Step, ceiling: Step) -> None:
-    """Refuse a small file that would take minutes: very long numbers, used again and again."""
+    """Refuse a small file that would take minutes: very long numbers, used repeatedly."""
     values = graph.boundary.values() if isinstance(graph.boundary, dict) else [graph.boundary]
     longest = max((_bit_length(read_fraction(value)) for value in values if value != "balanced"), default=0)
     lengths = map(_bit_length, (step.ratio, ceiling.ratio, step.delta))
@@ -259,7 +262,7 @@ def _bit_length(x: Fraction) -> int:
 
 
 def _lowered(d: str, graph: _Graph, step: Step) -> int:
-    """What a path from a boundary dataset with its full value leaves room for at d."""
+    """The most that a path from a boundary dataset with its full value allows at d."""
     path = as_kind(list, graph.lowered[d])
     if not (len(path) > 1 and path[-1] == d and path[0] not in graph.lowered):
         raise Unproved(f"the path that lowers dataset {d} does not start at a full boundary value")

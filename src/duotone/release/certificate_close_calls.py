@@ -1,10 +1,10 @@
-"""A certificate of close calls: whatever is asked, adaptively and without end, so many answers that are too close to call, and
-any number of clear ones, stay within a budget (docs/theory.md has the proof).
+"""A certificate of close calls: whatever is asked, adaptively and without end, a number of answers that are too close
+to call, and any number of clear ones, stay within a budget (docs/theory.md has the proof).
 
-Two things are checked. The table: neighbours' clocks differ by at most r, in logarithms that are bounded in integers. The game:
-functions U_h, h close calls left, on nodes g^i, are computed once more, in whole 2^−96, and put into every inequality that
-bounds what a strategy can gain. How they were computed does not matter; by how much an inequality fails is paid for, once for
-each close call.
+Two things are checked. The table: neighbours' clocks differ by at most r, in logarithms that are bounded in integers.
+The game: functions U_h, h close calls left, on nodes g^i, are recomputed in multiples of 2^−96, and inserted into every
+inequality that bounds the gain of a strategy. How they were computed does not matter; if an inequality fails by some
+amount, that is added once for each close call.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from duotone.release.certificate_numbers import (
 )
 
 ONE = 1 << 96
-"""What the functions are computed in parts of."""
+"""The functions are computed in multiples of 1 / ONE."""
 MOST_BITS, LONGEST_TABLE = 2**10, 2**25
-"""Bits, and rows times bits, at most."""
+"""Most bits, and most rows times bits."""
 FINEST, MOST_STEPS, LARGEST_RATIO = 2**40, 2**10, 2**64
 MOST_NODES, MOST_WORK = 2**20, 2**27
-"""Nodes, and nodes times close calls, at most: minutes."""
+"""Most nodes, and most nodes times close calls (minutes of work)."""
 SURE, GUARD = 64, 96
-"""Bits of a logarithm beyond what tells two entries apart, and bits beyond these that are rounded away."""
+"""Bits of a logarithm beyond those that distinguish two entries, and further bits that are rounded away."""
 
 
 def prove_close_calls(certificate: Mapping[str, Any], head: Head) -> str:
@@ -66,8 +66,8 @@ def _known(privacy: Mapping[str, Any]) -> str:
 
 
 def _check_table(certificate: Mapping[str, Any], head: Head) -> None:
-    """The two sides mirror each other and agree at the boundary, a clear answer never becomes rarer further out, and clocks of
-    neighbours differ by at most the ratio: ln(W / here) ≤ r·ln(W / further)."""
+    """The two sides mirror each other and agree at the boundary, a clear answer never becomes rarer further out, and
+    clocks of neighbours differ by at most the ratio: ln(W / here) ≤ r·ln(W / further)."""
     wrong, ratio, bits = read_fraction(certificate["wrong"]), head.ratio, head.bits
     if not (bits <= MOST_BITS and len(as_kind(list, certificate["rows"])) * bits <= LONGEST_TABLE):
         raise Unproved("the certificate has too many entries to be checked with numbers as long as these")
@@ -93,7 +93,7 @@ def _check_table(certificate: Mapping[str, Any], head: Head) -> None:
 
 
 def _logarithm(top: int, bottom: int, places: int) -> int:
-    """2^places·ln(top / bottom), rounded down, for top ≥ bottom: the same whoever computes it, by any method."""
+    """2^places·ln(top / bottom), rounded down, for top ≥ bottom: the same result by any correct method."""
     bits = places + GUARD
     halvings = top.bit_length() - bottom.bit_length()
     halvings -= bottom << halvings > top
@@ -107,8 +107,8 @@ def _logarithm(top: int, bottom: int, places: int) -> int:
 
 @lru_cache(maxsize=4)
 def _inverse_tanh(a: int, b: int, bits: int) -> int:
-    """2^bits·artanh(a / b), from below, for a / b at most 1/3: each term that counts is less than 3 too small, there are fewer
-    than bits/3 + 2, and those that do not count are less than 9 together: in all that is less than 2·bits."""
+    """2^bits·artanh(a / b), from below, for a / b at most 1/3: each term that counts is less than 3 too small, there
+    are fewer than bits/3 + 2, and the rest is less than 9 in total: together less than 2·bits."""
     z = (a << bits) // b
     square, term, total, n = z * z >> bits, z, 0, 1
     while term:
@@ -147,10 +147,10 @@ def _read_nodes(nodes: Any, count: Any) -> Nodes:
 
 
 def gains(nodes: Nodes, budget_ratio: Fraction) -> Iterator[int]:
-    """Upper bounds on the gain of any strategy with 1, 2, 3, … close calls, in parts of ONE: U(1) plus the cost of
-    rounding.
+    """Upper bounds on the gain of any strategy with 1, 2, 3, … close calls, in multiples of 1 / ONE: U(1) plus the cost
+    of rounding.
 
-    A function is known by u(i) = U(g^i) / g^i. Below the nodes it is linear to (0, 0), above them it has slope 1.
+    A function is given by u(i) = U(g^i) / g^i. Below the nodes it is linear to (0, 0), above them it has slope 1.
     """
     before, turn = _without_calls(nodes, budget_ratio)
     excess = -(-ONE * nodes.ratio.numerator // nodes.ratio.denominator) - ONE  # r − 1, rounded up
@@ -159,7 +159,7 @@ def gains(nodes: Nodes, budget_ratio: Fraction) -> Iterator[int]:
         up, down = _shifted(before, nodes)
         now = _one_call_more(up, down, turn, nodes.fine, excess)
         failure = max(_failure_at_nodes(before, now, up, down, nodes.fine, excess), _failure_beyond(before, now, nodes) * ONE)
-        paid += -(-failure // ONE) + nodes.fine + 1  # r − 1 is up to one part too large, times a slope
+        paid += -(-failure // ONE) + nodes.fine + 1  # r − 1 is up to one unit too large, times a slope
         before = now
         yield now[-nodes.low] + paid
 
@@ -189,8 +189,8 @@ def _shifted(before: list[int], nodes: Nodes) -> tuple[list[int], list[int]]:
 
 
 def _one_call_more(up: list[int], down: list[int], turn: int, fine: int, excess: int) -> list[int]:
-    """What makes the first inequality an equation with the left slope from the turn on, and the second with the right slope
-    below it, but for rounding: each u is a mean of two others, so that none leaves [0, 1]."""
+    """Makes the first inequality an equation with the left slope from the turn on, and the second with the right slope
+    below it, except for rounding: each u is a mean of two others, so none leaves [0, 1]."""
     ratio, lower, upper = ONE + excess, excess * fine, excess * (fine + 1)
     total = ONE + upper
     value = -(-(total * ratio * up[turn] + lower * ONE * down[turn - 1]) // (total * total - lower * upper))
@@ -207,8 +207,8 @@ def _one_call_more(up: list[int], down: list[int], turn: int, fine: int, excess:
 
 
 def _failure_at_nodes(before: list[int], now: list[int], up: list[int], down: list[int], fine: int, excess: int) -> int:
-    """By how much the inequalities fail at the nodes, relative to Λ, in parts of ONE²: with both slopes, U_{h−1}(rΛ) ≤ U_h(Λ)
-    + (r − 1)·Λ·U_h′(Λ) and r·U_{h−1}(Λ/r) ≤ r·U_h(Λ) − (r − 1)·Λ·U_h′(Λ); and U_{h−1} ≤ U_h."""
+    """How much the inequalities fail at the nodes, relative to Λ, in multiples of 1 / ONE²: with both slopes,
+    U_{h−1}(rΛ) ≤ U_h(Λ) + (r − 1)·Λ·U_h′(Λ) and r·U_{h−1}(Λ/r) ≤ r·U_h(Λ) − (r − 1)·Λ·U_h′(Λ); and U_{h−1} ≤ U_h."""
     ratio, left = ONE + excess, now[0]
     worst = ONE * max(0, *(u - v for u, v in zip(before, now, strict=True)))
     slopes = [(fine + 1) * v - fine * u for u, v in pairwise(now)]
@@ -223,7 +223,8 @@ def _failure_at_nodes(before: list[int], now: list[int], up: list[int], down: li
 
 
 def _failure_beyond(before: list[int], now: list[int], nodes: Nodes) -> int:
-    """The same below the lowest node, where a strike leads up to a factor r further, and above the highest; in parts of ONE."""
+    """The same below the lowest node, where a strike leads up to a factor r further, and above the highest; in
+    multiples of 1 / ONE."""
     worst = max(before[: nodes.jump + 1]) - now[0]
     missing = ONE - now[-1]
     for u in before[: -nodes.jump - 2 : -1]:

@@ -1,4 +1,4 @@
-"""Numbers in certificates: how they are read, by someone who trusts nothing in them; e^ε and φ in integers."""
+"""Numbers in certificates: how to read them without trusting them; e^ε and φ in integers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LARGEST_EPSILON, LONGEST_EPSILON = 2**13, 3_000
 FRACTION = 320
 """The bits after the point to which e^ε is computed, and more for a small ε."""
 DIGITS, WRITTEN = re.compile("[0-9]+"), re.compile(r"[0-9]+(/[0-9]+|(\.[0-9]+)?(e[+-]?[0-9]{1,4})?)")
-"""How a certificate writes an entry and a number: one way each, so that nobody reads it differently."""
+"""How a certificate writes an entry and a number: in exactly one way, so that all readers agree."""
 
 
 class Unproved(DuotoneError):
@@ -33,14 +33,15 @@ class Unproved(DuotoneError):
 
 
 def as_kind(kind: type, value: Any) -> Any:
-    """A list or an object of the JSON, as what it must be: text has items too, and an object is a list of its names."""
+    """A list or an object of the JSON, of the required type: text has items too, and an object is a list of its
+    names."""
     if type(value) is not kind:
         raise Unproved("this is not a certificate: a part of it has the wrong type")
     return value
 
 
 def read_entry(text: Any, one: int) -> int:
-    """A table entry: a whole number from 0 to `one`, which is 2^bits."""
+    """A table entry: an integer from 0 to `one`, which is 2^bits."""
     if not (isinstance(text, str) and len(text) < one.bit_length() and DIGITS.fullmatch(text)):
         raise Unproved("a table entry is not a whole number between 0 and 2^bits")
     value = int(gmpy2.mpz(text))  # Python's own int() stops at 4,300 digits
@@ -67,7 +68,7 @@ def _read(text: str) -> Fraction:
 
 
 def read_definition(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fraction]:
-    """The ratio, a bound on e^ε from above, and δ."""
+    """The ratio, an upper bound on e^ε, and δ."""
     ratio, delta = read_fraction(privacy["ratio"]), read_fraction(privacy["delta"])
     if not ratio >= 1:
         raise Unproved("the ratio must be at least 1")
@@ -88,12 +89,13 @@ def read_definition(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fra
 
 @dataclass(frozen=True)
 class Head:
-    """How every certificate begins: its privacy (ε if it was given, a ratio that is e^ε, δ), its bits, and the outcomes."""
+    """The head of a certificate: its privacy (ε if it was given, a ratio that is e^ε, δ), its bits, and the
+    outcomes."""
 
     privacy: Mapping[str, Any]
     ratio: Fraction
     above: Fraction
-    """A bound on e^ε from above."""
+    """An upper bound on e^ε."""
     delta: Fraction
     bits: int
     outcomes: Sequence[str]
@@ -114,23 +116,24 @@ class Head:
 
     @property
     def budget(self) -> str:
-        """Its privacy, to be read."""
+        """Its privacy, for display."""
         known = "ratio" if self.privacy["epsilon"] is None else "epsilon"
         return ", ".join(f"{name} {brief(self.privacy[name])}" for name in (known, "delta"))
 
     def steps(self) -> tuple[Step, Step]:
-        """φ rounded down, which is what tables keep to; and rounded up, which bounds the real optimum."""
+        """φ rounded down, which tables satisfy; and rounded up, which bounds the real optimum."""
         return Step(self.ratio, self.delta, self.bits), Step(self.above, self.delta, self.bits, up=True)
 
     def shrunk_step(self) -> Step:
-        """φ of a budget smaller by a hair, rounded down, which tables of levels keep to: so there is room for their margins."""
+        """φ of a slightly smaller budget, rounded down, which tables of levels satisfy: this leaves room for their
+        margins."""
         if self.delta * 2 ** (self.bits // 2) >= 1:
             return Step(self.ratio, self.delta - Fraction(1, 2 ** (3 * self.bits // 4)), self.bits)
         return Step(self.ratio - (self.ratio - 1) / 2**96, Fraction(0), self.bits)
 
 
 def brief(text: str) -> str:
-    """A number of the certificate, rounded up to read if it is long."""
+    """A number of the certificate; a long one is rounded up for display."""
     return text if len(text) <= 12 else in_decimals(text)
 
 
@@ -145,10 +148,11 @@ def in_decimals(text: str) -> str:
 
 
 def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Rationals below and above e^x, x ≥ 0: the same two whoever computes them, by any method.
+    """Rationals below and above e^x, x ≥ 0: every correct implementation gets the same two.
 
-    With k = 320 and the bits by which x is below 1: x is rounded down to a multiple of 2^−k, and then so is e^x. With 4·2^−k of
-    itself this is above e^x. So all judge a ratio in the same way; one closer to e^x than 2^−310·(e^x − 1) may be refused.
+    With k = 320 and the bits by which x is below 1: x is rounded down to a multiple of 2^−k, and then so is e^x. Adding
+    4·2^−k of itself gives an upper bound. So all checkers judge a ratio in the same way; one closer to e^x than
+    2^−310·(e^x − 1) may be refused.
     """
     k = FRACTION + max(0, x.denominator.bit_length() - x.numerator.bit_length())
     low = Fraction(_exponential((x.numerator << k) // x.denominator, k), 1 << k)
@@ -156,7 +160,8 @@ def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def _exponential(n: int, k: int) -> int:
-    """2^k·e^(n/2^k), rounded down: the series of a small power, squared again and again, in integers from below and above."""
+    """2^k·e^(n/2^k), rounded down: the series of a small power, squared repeatedly, in integers from below and
+    above."""
     halvings = max(0, n.bit_length() - k) + 16
     bits = 2 * k + 3 * (n >> k) + halvings + FRACTION
     low = high = below = above = 1 << bits
@@ -165,7 +170,7 @@ def _exponential(n: int, k: int) -> int:
         j += 1
         below, above = (below * n >> k + halvings) // j, -((-above * n >> k + halvings) // j)
         low, high = low + below, high + above
-    high += 2 * above if n else 0  # the rest of the series, whose terms halve at least
+    high += 2 * above if n else 0  # the rest of the series, whose terms at least halve
     for _ in range(halvings):
         low, high = low * low >> bits, -(-high * high >> bits)
     if low >> bits - k != high >> bits - k:
@@ -182,7 +187,7 @@ class Step:
         self.left, self.right, self.room = self.b * self.d, self.a * self.d, self.b * self.c * self.one
 
     def __call__(self, t: int) -> int:
-        """The most truth beside a neighbour of truth t."""
+        """The most truth beside a neighbour with truth t."""
         first = (self.right * t + self.room + self.up * (self.left - 1)) // self.left
         second = self.one + (self.room - self.left * (self.one - t) + self.up * (self.right - 1)) // self.right
         return min(self.one, first, second)
@@ -190,8 +195,8 @@ class Step:
     def private(self, row: Sequence[int], other: Sequence[int]) -> bool:
         """Definition 1 for the rows of two neighbours: the chance of each outcome, out of 2^bits, in the same order.
 
-        Of all sets of outcomes, that of the outcomes more likely than the ratio allows exceeds it most: if that set stays
-        within delta, all do. So it is for any number of outcomes, in both directions.
+        The worst set of outcomes consists of those more likely than the ratio allows: if that set stays within delta,
+        all do. This holds for any number of outcomes, in both directions.
         """
         return self._exceeds(row, other) <= self.room and self._exceeds(other, row) <= self.room
 
@@ -207,9 +212,9 @@ class Step:
 def checked_boundary(
     value: Any, blue: int, red: int | None, step: Step, ceiling: Step, *, held: int | None = None
 ) -> tuple[int, int]:
-    """What is fixed at the boundary: balanced, the empty group at no, or a given value, rounded down (or held lower).
+    """The fixed boundary: balanced, the empty group at no, or a given value, rounded down (or held lower).
 
-    Gives bounds from above on the real values of both sides.
+    Returns upper bounds on the real values of both sides.
     """
     one = step.one
     if value == "balanced":
@@ -230,7 +235,7 @@ def checked_boundary(
 
 
 def rounded_down(text: Any, step: Step) -> int:
-    """A boundary value on integers."""
+    """A boundary value as an integer."""
     value = read_fraction(text)
     if not 0 <= value <= 1:
         raise Unproved("a boundary value is not a probability")
@@ -238,14 +243,14 @@ def rounded_down(text: Any, step: Step) -> int:
 
 
 def check_close(top: int, truth: int, step: Step) -> None:
-    """An entry lies near the bound from above on the real optimum."""
+    """Check that an entry is close to the upper bound on the real optimum."""
     if not top - truth < step.one >> LOSS:
         raise Unproved(f"rounding costs 2^-{LOSS} or more against the real optimum")
 
 
 def check_error(text: Any, truth: int, step: Step) -> None:
-    """The error beside an entry is one less it, as a float can say that."""
+    """The error beside an entry is one less the entry, as precisely as a float can be."""
     value, wrong = read_fraction(text), step.one - truth
-    apart = abs(value.numerator * step.one - wrong * value.denominator)  # times 1/(one·denominator), as what follows
+    apart = abs(value.numerator * step.one - wrong * value.denominator)  # times 1/(one·denominator), like what follows
     if not apart << 1070 <= value.denominator * ((wrong << 1020) + step.one):
         raise Unproved("an error differs from the table's")

@@ -1,4 +1,4 @@
-"""Exact coins: a coin draws an outcome from a row of a table. It compares random bits with integers; no float takes part.
+"""Exact coins: a coin draws an outcome from a row of a table. It compares random bits with integers, without floats.
 
 Bits come from the operating system, or for batches from AES in counter mode under a fresh key from it for every chunk,
 so that nothing is ever shared between calls, threads or forked processes.
@@ -34,9 +34,9 @@ from duotone.resources import progress
 CHUNK = 2**18
 """Answers per key and per round of the loop: its buffers fit into the cache."""
 COMPILED = 2**22
-"""Answers from which on it pays to load a compiled loop, where numba is installed."""
+"""From this many answers on it pays to load a compiled loop, if numba is installed."""
 LONG = 2**28
-"""Answers from which on a progress bar appears on a terminal."""
+"""From this many answers on a progress bar appears on a terminal."""
 
 
 class NotPrivateWarning(UserWarning):
@@ -45,7 +45,7 @@ class NotPrivateWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Answer(Sure):
-    """A released answer: yes or no, how sure that is, under which privacy definition, on what basis, and its certificate.
+    """A released answer: yes or no, how sure that is, its privacy definition, its basis, and its certificate.
 
     The true answer and the level are not in it.
 
@@ -56,17 +56,17 @@ class Answer(Sure):
     """
 
     answer: bool
-    """What may be published: True for yes. `bool` of the whole is the same."""
+    """The public answer: True for yes. `bool` of the object is the same."""
     margin: int | None
-    """How far from flipping the answer seems: 0 or more for a yes, below 0 for a no. None of a graph's dataset."""
+    """The estimated distance from flipping: 0 or more for a yes, below 0 for a no. None for a dataset of a graph."""
     privacy: ApproxDP
-    """The privacy that it was drawn under."""
+    """The privacy definition of the draw."""
     basis: Basis
     """Whether levels are exact distances, or safe bounds on them."""
     private: bool
     """False for an answer drawn from a test seed."""
     table: Table = field(repr=False)
-    """The mechanism that it was drawn from, in integers."""
+    """The mechanism of the draw, in integers."""
 
     def __bool__(self) -> bool:
         return self.answer
@@ -81,28 +81,29 @@ class Answer(Sure):
 
     @property
     def sure(self) -> Margin:
-        """The margin with its noise, and all that it tells."""
+        """The margin with its noise, and all that follows from it."""
         if self.margin is None:
             raise DuotoneError("an answer about a dataset of a graph has no margin")
         return Margin(self.margin, self.table.noise)
 
     def certificate(self) -> dict[str, Any]:
-        """What proves the mechanism behind the answer: see `duotone check`. It is optimal for exact distances."""
+        """The proof of the mechanism behind the answer: see `duotone check`. It is optimal for exact distances."""
         return {**self.table.certificate(), "basis": self.basis}
 
 
 class Coin:
-    """Draws private answers from a mechanism: give it the level of your data, and it answers at random, and exactly so.
+    """Draws private answers from a mechanism: give it the level of your data, and it answers with exactly the
+    mechanism's probabilities.
 
-    Use it where you know how far the true answer is from flipping and `ask` does not fit. The level says that: 0, 1, 2, … if
-    the answer is yes and 1, 2, 3, … people must change before it is no; −1, −2, −3, … if it is no. Every answer spends the
-    mechanism's budget, which a coin does not count: `open_ledger` does.
+    Use it if you know how far the true answer is from flipping and `ask` does not fit. That is the level: 0, 1, 2, … if
+    the answer is yes and 1, 2, 3, … people must change before it is no; −1, −2, −3, … if it is no. Every answer spends
+    the mechanism's budget, which a coin does not count: `open_ledger` does.
 
-    `mechanism` is what `balanced`, `with_boundary` or `partition_selection` gave, or a `duotone.line.table.Table` in integers
-    (`duotone.line.table.line_table`, `duotone.graphs.table.graph_table`, `duotone.line.three_way.three_way_table`). Tables of
-    yes and no have `answer` and `answers`; every table has `outcomes`. `basis` says what levels are: an "exact distance", with
-    which answers are optimal, or a "safe bound" (any map under which neighbours' levels differ by at most 1), with which they
-    are private and no more.
+    `mechanism` is the result of `balanced`, `with_boundary` or `partition_selection`, or a `duotone.line.table.Table`
+    in integers (`duotone.line.table.line_table`, `duotone.graphs.table.graph_table`,
+    `duotone.line.three_way.three_way_table`). Tables of yes and no have `answer` and `answers`; every table has
+    `outcomes`. `basis` says what levels are: an "exact distance", with which answers are optimal, or a "safe bound"
+    (any map under which neighbours' levels differ by at most 1), with which they are private and no more.
 
     Guarantee: each outcome has exactly the table's integer over 2^bits. A probability of 0 or 1 never draws another
     outcome, and none is rounded up.
@@ -126,7 +127,7 @@ class Coin:
         self._lowest, self._highest = self.table.levels
         cuts = [
             tuple(accumulate(row[:-1])) for row in self.table.entries
-        ]  # a draw below the first of a row is its first outcome
+        ]  # a draw below a row's first number is its first outcome
         places = self.table.places
         rows = cuts if places is None else [*map(cuts.__getitem__, places.tolist())]
         self._rows = rows[self._lowest - self.table.lowest : self._highest - self.table.lowest + 1]
@@ -161,11 +162,12 @@ class Coin:
 
     @uninterrupted
     def margins(self, levels: Any, within: Any = None, *, bar: bool = True) -> Array:
-        """Many margins, one for each level: how far from flipping the answer seems. A margin of 0 or more is a yes, exactly as
-        often as in `answers`; all of it may be published (`Margin` says what it tells), for the same budget.
+        """Many margins, one for each level: the estimated distances from flipping. A margin of 0 or more is a yes,
+        exactly as often as in `answers`; all of it may be published (`Margin` explains it), for the same budget.
 
-        Levels are first clipped to −j … j − 1, where j ≥ 0 is what each has `within`; where that is 0, the level is 0 or −1, by
-        a fair coin (`duotone.line.groups`). The noise is drawn before it meets a level, in the same time whatever that is.
+        Levels are first clipped to −j … j − 1, where j ≥ 0 is the entry of `within`; if that is 0, the level is 0 or
+        −1, by a fair coin (`duotone.line.groups`). The noise is drawn before it is added to a level, in a time that
+        does not depend on it.
         """
         out = cast(Array, None)
         try:
@@ -185,10 +187,11 @@ class Coin:
 
     @uninterrupted
     def answers(self, at: Any, *, bar: bool = True) -> Array:
-        """Many answers: an array of Booleans for an array of levels or, from a graph's table, of positions in `graph.names`.
+        """Many answers: an array of Booleans for an array of levels or, with a graph's table, of positions in
+        `graph.names`.
 
-        Takes integers as numpy, Arrow, pandas or Polars arrays. Most coins are decided by their first random byte. A long
-        array has a progress `bar` on a terminal: leave it out where how many levels there are is private.
+        Takes integers as numpy, Arrow, pandas or Polars arrays. Most coins are decided by their first random byte. A
+        long array has a progress `bar` on a terminal: leave it out if the number of levels is private.
         """
         levels: Any = None
         try:
@@ -206,9 +209,9 @@ class Coin:
 
     @uninterrupted
     def outcomes(self, levels: Any, calls: int | None = None) -> list[Any]:
-        """One outcome for each level, in turn; with `calls`, none after that many were too close to call.
+        """One outcome for each level, in turn; with `calls`, none after that many close calls.
 
-        What is too close to call must be counted: a ledger does that, a coin does not.
+        Close calls must be counted: a ledger does that, a coin does not.
 
         >>> from duotone import ApproxDP
         >>> from duotone.line.three_way import ThreeWay, three_way_table
@@ -251,7 +254,8 @@ class Coin:
             at = levels = None
 
     def _toss(self, levels: Any, out: Array, buffers: _Buffers) -> None:
-        """A chunk of yes or no: by a byte, and where that equals the row's by 64 bits more, and where these do by the rest."""
+        """A chunk of yes or no: decided by a byte; if that equals the row's, by 64 more bits; if these do, by the
+        rest."""
         where: Any = None
         try:
             stream = _TEST_STREAM.get() or Keystream(os.urandom(48))
@@ -269,7 +273,7 @@ class Coin:
             levels = where = None
 
     def _margins(self, levels: Any, within: Any) -> Array:
-        """A chunk of margins: the noise by 64 bits, and where these equal those of a bound of it, by all."""
+        """A chunk of margins: the noise decided by 64 bits; if these equal those of one of its bounds, by all."""
         margins = cast(Any, None)
         try:
             noise, rest = self.table.noise, self.table.bits - 64
@@ -290,7 +294,8 @@ class Coin:
             levels = within = margins = None
 
     def _drawn(self, levels: Any) -> Array:
-        """For each level the number of its outcome: by 64 bits, and where these equal those of a number of the row by all."""
+        """For each level the index of its outcome: decided by 64 bits; if these equal those of a number of the row, by
+        all."""
         where = first = drawn = cast(Any, None)
         try:
             where, levels = self._levels(levels), None
@@ -308,7 +313,7 @@ class Coin:
 
     @cached_property
     def _top(self) -> Array:
-        """The first byte of each row of yes and no: 256 where yes is certain."""
+        """The first byte of each row of yes and no: 256 if yes is certain."""
         return np.array([t >> (self.table.bits - 8) for (t,) in self._rows], dtype=np.uint16)
 
     @cached_property
@@ -318,17 +323,18 @@ class Coin:
 
     @cached_property
     def _first(self) -> list[int]:
-        """The first 64 bits of how often each level says yes."""
+        """The first 64 bits of each level's probability of yes."""
         return [t >> (self.table.bits - 64) for t in self.table.noise.yes]
 
     @cached_property
     def _bounds(self) -> Array:
-        """The same in an array; of 2^bits one less, so that where these are drawn all bits decide."""
+        """The same in an array; one less for 2^bits, so that if these are drawn all bits decide."""
         return np.array([min(t, 2**64 - 1) for t in self._first], dtype=np.uint64)
 
     @cached_property
     def _words(self) -> Array:
-        """The first 64 bits of each number of each row; of 2^bits one less, so that where these are drawn all bits decide."""
+        """The first 64 bits of each number of each row; one less for 2^bits, so that if these are drawn all bits
+        decide."""
         rest = self.table.bits - 64
         return np.array([[min(t >> rest, 2**64 - 1) for t in own] for own in zip(*self._rows, strict=True)], dtype=np.uint64)
 
@@ -337,7 +343,7 @@ class Coin:
 
 
 class _Buffers:
-    """Working memory of a batch, as much as a chunk needs, whatever the batch; and the loop over its first bytes."""
+    """Working memory of a batch, enough for a chunk, whatever the batch; and the loop over first bytes."""
 
     def __init__(self, first_bytes: Callable[..., int]) -> None:
         self.first_bytes = first_bytes
@@ -347,7 +353,7 @@ class _Buffers:
 
 
 class Keystream:
-    """AES-256 in counter mode: random bytes as fast as memory takes them. Never used for more than one chunk."""
+    """AES-256 in counter mode: random bytes as fast as memory allows. Never used for more than one chunk."""
 
     def __init__(self, seed: bytes) -> None:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -389,7 +395,7 @@ def _warn() -> None:
 
 
 def _integers(at: Any) -> Array | None:
-    """Levels as a numpy array of integers, without a copy where that is possible; None for anything else."""
+    """Levels as a numpy array of integers, without a copy if possible; None for anything else."""
     try:
         masked = np.ma.is_masked(at)
         values = np.asarray(at)

@@ -1,12 +1,12 @@
 """Questions about tables: SQL in, a level out, then the charge, then the answer.
 
-Imports `questions`, `ledger` and `release`. Start with `ask`, then `prepared`: a question is checked, charged and released.
-`answers` are what comes out, with all that is public about the question; `preview` says it in the question's own units,
-`billing` which ledger it is charged to, and what that calls the question and its table. `declared` holds what a dataset
-declares against its columns, `sql` reads the question into comparisons, `compile_question` and `comparisons` say what each
-asks of an engine and which levels follow, `engines` ask it (`work`, with `patterns`, says what that costs at most); every
-question is on `trial` with made-up tables first, and an unknown engine is tried by `engine_conformance`. `inspection` and
-`first_declaration` are for a table's owner, and not private.
+Imports `questions`, `ledger` and `release`. Start with `ask`, then `prepared`: a question is checked, charged and
+released. `answers` are the results, with all public facts about the question; `preview` shows its accuracy in its own
+units; `billing` finds the ledger and the names of the question and its table there. `declared` checks a dataset's
+declarations against its columns, `sql` parses the question into comparisons, `compile_question` and `comparisons`
+translate each into a request to an engine and its result into levels, and `engines` execute requests (`work`, with
+`patterns`, bounds their cost). Every question is first on `trial` with made-up tables, and `engine_conformance` tests
+an unknown engine. `inspection` and `first_declaration` are for a table's owner, and not private.
 """
 
 from importlib.util import find_spec

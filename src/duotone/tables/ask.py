@@ -70,16 +70,16 @@ def prepare(
 ) -> Prepared:
     """Check a question without reading any row: everything that can be wrong with it is reported now.
 
-    `source` is a `Dataset`; or a file, a URL, a data frame or a connection, with what else a `Dataset` may declare by keyword:
-    `unit`, `bounds`, `max_rows`, `groups` … (`help(Dataset)` says what each is). Of what is declared for this question alone,
-    what it has no use for is refused.
+    `source` is a `Dataset`; or a file, a URL, a data frame or a connection, with a `Dataset`'s declarations as
+    keywords: `unit`, `bounds`, `max_rows`, `groups` … (`help(Dataset)` explains each). A keyword that the question does
+    not use is refused.
 
-    What was opened for it stays open until it is closed; `with prepare(…) as asked` does that. The budget is a `privacy`
-    definition, or `epsilon` and `delta` (none if it is left out), which are taken as they are written. A `ThreeWay` in its
-    place is for a dataset whose close calls a ledger counts (`Ledger.close_calls`): the answer may then be too close to call,
-    groups must be listed, and a person may be in any number of them. A `WantedError` is for the least ε that makes an answer
-    so accurate. `costs` is how bad a false no and a false yes are, as (10, 1): the worst expected cost is then the least
-    that is possible.
+    The table stays open until the question is closed; `with prepare(…) as asked` does that. The budget is a `privacy`
+    definition, or `epsilon` and `delta` (0 by default), which are taken as they are written. A `ThreeWay` in its place
+    is for a dataset whose close calls a ledger counts (`Ledger.close_calls`): the answer may then be too close to call,
+    groups must be listed, and a person may be in any number of them. A `WantedError` chooses the least ε with this
+    accuracy. `costs` is how bad a false no and a false yes are, as (10, 1): the worst expected cost is then as low as
+    possible.
     """
     dataset = declared_by(source, declared)
     if isinstance(privacy, ThreeWay) and not all(each is None for each in (epsilon, delta, costs, dataset.max_groups)):
@@ -89,7 +89,7 @@ def prepare(
 
 
 def declared_by(source: Any, declared: Mapping[str, Any]) -> Dataset:
-    """What is declared: a dataset with more keys, or a source with its keys."""
+    """The declarations: of a dataset with more keys, or of a source with its keys."""
     if isinstance(source, Dataset):
         return source.further(**declared)
     for key in declared.keys() - KEYS:
@@ -98,11 +98,11 @@ def declared_by(source: Any, declared: Mapping[str, Any]) -> Dataset:
 
 
 def _pass_over(_: Unused) -> None:
-    """Of a dataset, other questions have a use for it."""
+    """For a dataset: other questions may use it."""
 
 
 def _keep(refusals: dict[str, Unused], unused: Unused) -> None:
-    """Of several questions, another one may have a use for it."""
+    """For several questions: another one may use it."""
     refusals[unused.key] = unused
 
 
@@ -129,7 +129,7 @@ def _terms(
     listed: tuple[Key, ...] | None,
     costs: tuple[Given, Given] | None,
 ) -> tuple[Terms, int]:
-    """The terms of a question, and in how many groups a person counts at most."""
+    """The terms of a question, and the most groups in which a person counts."""
     if isinstance(budget, ThreeWay):
         if by and listed is None:
             raise Refusal("groups missing")
@@ -148,19 +148,19 @@ def _terms(
 
 @dataclass(frozen=True)
 class _Checked:
-    """A question that fits its tables: the one that it makes of them, what is declared of that, and the list of groups."""
+    """A checked question: its derived table, the declarations for that, and the list of groups."""
 
     source: Source
     asked: ParsedQuestion
     declared: Dataset
     listed: tuple[Key, ...] | None
     read: ParsedQuestion
-    """The question as it was read, before public rows were joined."""
+    """The question as it was parsed, before public rows were joined."""
     private: Mapping[str, Columns]
     public: Mapping[str, Columns]
     unit: str | None
     opened_anew: Reopen
-    """Opens the question's tables once more."""
+    """Opens the question's tables again."""
 
     def on_trial(self, most: int) -> Asked:
         """What the question's trial needs."""
@@ -177,9 +177,9 @@ class _Checked:
 
 
 def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
-    """The table, the question, what is declared and the list of groups, each as it fits the others."""
+    """The table, the question, the declarations and the list of groups, checked against each other."""
     source, others = _opened(dataset)
-    with closed_on_error(lambda: source.close()):  # also what is joined to it by then
+    with closed_on_error(lambda: source.close()):  # including what is joined to it by then
         declared = unit_in(dataset, source)
         if others:
             require_same_people(source, others, declared.unit)
@@ -218,14 +218,15 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
 
 
 def _of(dataset: Dataset, table: Any) -> Dataset:
-    """What is declared, of another table; of one that is open, only which columns and how much of texts may still be said."""
+    """The declarations for another table; for an open one, only its columns and the length of its texts may still be
+    declared."""
     if not isinstance(table, Source):
         return replace(dataset, source=table)
     return replace(dataset.opened(table), columns=dataset.columns, longest_text=dataset.longest_text)
 
 
 def _opened(dataset: Dataset) -> tuple[Source, Others]:
-    """The table, and further private ones beside it on one connection, which are closed when it is."""
+    """The table, and further private ones on the same connection, which are closed together."""
     with _opening():
         if dataset.also and in_files(dataset.source):
             source, others = open_together(dataset)
@@ -260,7 +261,7 @@ def open_conforming(declared: Dataset) -> Source:
 
 @contextmanager
 def _opened_public(public: Mapping[str, Any]) -> Iterator[Mapping[str, PublicTable]]:
-    """Public tables, open for the length of the block."""
+    """Public tables, open during the block."""
     with ExitStack() as stack:
         with _opening():
             tables = stack.enter_context(opened_public(public)) if public else {}
@@ -268,8 +269,8 @@ def _opened_public(public: Mapping[str, Any]) -> Iterator[Mapping[str, PublicTab
 
 
 def _require_columns(checked: Sequence[Columns], tables: Sequence[Source]) -> None:
-    """Refuse tables with other columns than those that a question was checked against: also with further ones, which could
-    have the name that the question has for a column of a public table."""
+    """Refuse tables whose columns differ from those that the question was checked against. This includes further
+    tables: a new column could have the name that the question uses for a public table's column."""
     for columns, table in zip(checked, tables, strict=True):
         if _usable(columns) != _usable(table.columns):
             raise UnopenedTable(f"the columns of {table.name} have changed since the question was checked: ask again")
@@ -281,11 +282,11 @@ def _usable(columns: Columns) -> Columns:
 
 @contextmanager
 def _opening() -> Iterator[None]:
-    """What is refused inside is no fault of the question, and its sentence may say where a file is."""
+    """Errors in the block are not the question's fault, and may say where a file is."""
     try:
         yield
     except DuotoneError as error:
-        if type(error) not in (DuotoneError, Refusal):  # which says by itself what it is about
+        if type(error) not in (DuotoneError, Refusal):  # it names its subject itself
             raise
         raise UnopenedTable(why(error)) from None
 
@@ -303,12 +304,12 @@ def ask(
 ) -> Answers:
     """A private answer to a yes/no question about a table: a file, a data frame, an open `Source`, or a `Dataset`.
 
-    The question is SQL: one Boolean expression over aggregates, or a select with one, with where and group by. The budget is
-    `epsilon` and `delta`, or a `privacy` definition. What else may be declared with it, `help(Dataset)` says.
+    The question is SQL: one Boolean expression over aggregates, or a select with one, with where and group by. The
+    budget is `epsilon` and `delta`, or a `privacy` definition. `help(Dataset)` lists all declarations.
 
     With a `ledger`, its place or an open one, or a `Dataset` that names one, the answer is charged to a `dataset` there first:
-    see `Prepared.charge`, also for `again` and `asker`. One that was registered with close calls is asked without a budget, and
-    an answer may then be too close to call.
+    see `Prepared.charge`, also for `again` and `asker`. A dataset that counts close calls is asked without a budget,
+    and an answer may then be too close to call.
 
     Guarantee: the answers together satisfy the budget between tables that differ in one person, as `neighbours` says.
 
@@ -363,14 +364,14 @@ def prepare_all(
     strict: bool = False,
     **declared: Any,
 ) -> Iterator[list[Prepared]]:
-    """Check several questions that share a budget, or have it each, without reading any row; closed where the block ends. (A
-    `ThreeWay` is not shared: close calls are counted.)
+    """Check several questions that share a budget, or (`each`) have it each, without reading any row; closed at the end
+    of the block. (A `ThreeWay` is not shared: close calls are counted.)
 
-    Whatever else `prepare` takes is declared for all of them; what one has no use for, as bounds of another's columns, another
-    one must use. (`strict` asks that of a `Dataset`, too.)
+    Everything else that `prepare` takes is declared for all of them; a declaration that one question does not use, such
+    as bounds of another's columns, another one must use. (`strict` requires that of a `Dataset`, too.)
     """
     if isinstance(questions, str) or not questions:
-        raise DuotoneError("questions are a list of at least one: ask a single one by itself")
+        raise DuotoneError("questions must be a list of at least one")
     dataset, strict = declared_by(source, declared), strict or not isinstance(source, Dataset)
     share: ApproxDP | ThreeWay
     if isinstance(privacy, ThreeWay):
@@ -397,12 +398,12 @@ def prepare_all(
 
 @contextmanager
 def _named(question: str) -> Iterator[None]:
-    """Says which of several questions is refused."""
+    """Name the refused one among several questions."""
     try:
         yield
     except DuotoneError as error:
         named = Notice("in a question", question=one_line(str(question)), why=why(error))
-        error.args = (named,)  # the kind and what it carries stay
+        error.args = (named,)  # the class and its fields stay
         raise
 
 
@@ -448,11 +449,11 @@ def prepare_groups(
 def select_groups(source: Any, by: Sequence[str] | str, privacy: ApproxDP | None = None, **options: Any) -> Answers:
     """Release which keys occur, each with the largest probability that privacy allows for its number of people.
 
-    With `unit`, all rows of a person count as one, and a person counts in at most `max_groups` groups: of more, those with
-    the smallest MD5 of person and key, which looks at nobody else. Rows whose key or unit is null take no part.
+    With `unit`, all rows of a person count as one, and a person counts in at most `max_groups` groups: those with the
+    smallest MD5 of person and key, which depends on nobody else. Rows whose key or unit is null take no part.
 
-    Guarantee: one person joining or leaving changes the number of people of at most `max_groups` keys, each by 1, and a key
-    that nobody has is never shown. Keys come in their own order, not the engine's.
+    Guarantee: one person joining or leaving changes the number of people of at most `max_groups` keys, each by 1, and a
+    key without people is never shown. Keys come in their own order, not the engine's.
 
     >>> import pyarrow as pa
     >>> visits = pa.table({"town": ["Ely"] * 90 + ["Wells"], "person": range(91)})

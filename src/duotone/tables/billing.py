@@ -1,8 +1,8 @@
-"""Billing: which ledger and which dataset a question is charged to, and how the ledger knows the question.
+"""Billing: which ledger and which dataset a question is charged to, and the question's name in the ledger.
 
-A question is written in a form in which the same looks the same, of which dataset, and about whom. Where nobody says which
-dataset a table is, a file's is called as the file is, without its ending. Which ledger it is, `duotone.toml` beside the data
-says, else DUOTONE_LEDGER: so nobody forgets it.
+Equal questions about the same dataset and the same unit get the same normal form. Without a dataset's name, a file's
+name without its ending is used. The ledger is named by `duotone.toml` beside the data, else by DUOTONE_LEDGER, so that
+nobody forgets it.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from duotone.tables.engines.source import Source
 from duotone.tables.sql.syntax import ENDINGS
 
 LISTED = 10
-"""The datasets that an error names, at most."""
+"""Most datasets that an error names."""
 
 
 class About(TypedDict):
-    """Whom a question is about."""
+    """The unit and neighbours of a question."""
 
     unit: str
     neighbours: str
 
 
 def normal_form(text: str, declared: Dataset, most: int, listed: tuple[Key, ...] | None, stated: Mapping[str, Any]) -> str:
-    """A question's text with everything declared that can change its answer."""
+    """A question's text with every declaration that can change its answer."""
     bounds = {c: [str(b.low), str(b.high), b.grid and str(b.grid)] for c, b in declared.bounds.items()}
     everything = {
         "bounds": bounds,
@@ -53,7 +53,7 @@ def normal_form(text: str, declared: Dataset, most: int, listed: tuple[Key, ...]
 
 @dataclass(frozen=True)
 class Bill:
-    """A question as a ledger knows it: the dataset, the question's normal forms, and whom it is about."""
+    """A question as a ledger knows it: the dataset, the question's normal forms, its unit and neighbours."""
 
     dataset: str
     question: tuple[str, ...]
@@ -61,7 +61,7 @@ class Bill:
 
 
 def bill(forms: tuple[str, ...], declared: Dataset, source: Source, dataset: str | None, *, together: bool) -> Bill:
-    """What a ledger is given; `together` where the question joins private tables."""
+    """The bill for a ledger; `together` if the question joins private tables."""
     if declared.person == "row":
         raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
     if dataset is None and together:
@@ -76,7 +76,7 @@ def bill(forms: tuple[str, ...], declared: Dataset, source: Source, dataset: str
 
 
 def own_names(source: Source) -> tuple[str, ...]:
-    """What a table may be registered as: a file without its ending, or with it, as it was first; any other by its name."""
+    """Possible registered names of a table: a file's name without or with its ending; otherwise the table's name."""
     ending = next((ending for ending in ENDINGS if source.name.lower().endswith(ending)), "")
     in_a_file = source.named and source.engine.can.embedded and source.sibling is None
     if not (in_a_file and ending and len(ending) < len(source.name)):
@@ -85,7 +85,7 @@ def own_names(source: Source) -> tuple[str, ...]:
 
 
 def dataset_of(source: Source, ledger: Ledger) -> str:
-    """The dataset that a table is by its name. Only one that is registered is taken, so that no name opens a second budget."""
+    """The dataset of a table, by its name. It must be registered, so that no name opens a second budget."""
     names, registered = own_names(source), ledger.datasets()
     known = [name for name in names if name in registered]
     if len(known) > 1:
@@ -102,7 +102,7 @@ FILE, VARIABLE = "duotone.toml", "DUOTONE_LEDGER"
 
 @dataclass(frozen=True)
 class DefaultLedger:
-    """Where the ledger is, which dataset of it the data is (None: by its name), and what says so."""
+    """Where the ledger is, which dataset of it the data is (None: by its name), and the source of this setting."""
 
     place: str
     dataset: str | None
@@ -110,10 +110,9 @@ class DefaultLedger:
 
 
 def default_ledger(table: Any, *also: Any) -> DefaultLedger | None:
-    """The ledger for a table, asked about alone or together with further ones, as somebody names it; None where nothing says.
-    No data is read.
+    """The default ledger for a table, alone or with further ones; None if none is set. Reads no data.
 
-    The file counts before the variable: it belongs to the data, and the variable to whoever asks.
+    The file takes precedence over the variable: it belongs to the data, the variable to the asker.
     """
     files = list(dict.fromkeys(file for each in (table, *also) if (file := _file_beside(each)) is not None))
     if files:
@@ -134,7 +133,7 @@ def _same_place(default: DefaultLedger) -> str:
 
 
 def _file_beside(table: Any) -> Path | None:
-    """The one file beside a table, if there is any."""
+    """The one settings file beside a table, if any."""
     try:
         files = list(dict.fromkeys(file for folder in _folders(table) if _is_there(file := folder / FILE)))
     except OSError as error:
@@ -145,7 +144,7 @@ def _file_beside(table: Any) -> Path | None:
 
 
 def _is_there(file: Path) -> bool:
-    """Whether anything has this name, a broken link and a folder among them: what cannot be read is not forgotten."""
+    """Whether this name exists, even as a broken link or a folder: an unreadable file must not be ignored."""
     try:
         file.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -154,7 +153,7 @@ def _is_there(file: Path) -> bool:
 
 
 def _folders(table: Any) -> Iterator[Path]:
-    """The folders of a table's files, also where they are links; and that of a folder of them."""
+    """The folders of a table's files, and of the files that links point to; for a folder of files, its parent too."""
     if not is_local(table):
         return
     for file in files_of(table):
@@ -164,14 +163,14 @@ def _folders(table: Any) -> Iterator[Path]:
 
 
 def _written(file: Path) -> DefaultLedger:
-    """What the file says; anything else in it is refused, since a misspelt word would be a ledger forgotten."""
+    """The settings in the file; unknown keys are refused, since a misspelt word would be a forgotten ledger."""
     try:
         settings = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise DuotoneError(f'{file} cannot be read: it must be TOML, as ledger = "budget.ledger"') from None
     unknown = settings.keys() - {"ledger", "dataset"}
     if unknown:
-        raise DuotoneError(f"{file} may say ledger and dataset, got {', '.join(sorted(unknown))}")
+        raise DuotoneError(f"{file} may set ledger and dataset, got {', '.join(sorted(unknown))}")
     place, dataset = settings.get("ledger"), settings.get("dataset")
     if not (isinstance(place, str) and place):
         raise DuotoneError(f'{file} must name a ledger, as ledger = "budget.ledger"')

@@ -1,7 +1,7 @@
-"""Compiled: a question's comparisons as the engine is asked for them, and how their levels become the question's.
+"""Compilation: a question's comparisons as requests to the engine, and how their levels become the question's level.
 
-What an engine cannot compute as the embedded one does is refused by its name. A person's average of whole numbers need not be
-one: where rows are averaged, such columns are put on a finer grid.
+What an engine computes differently from the embedded one is refused by name. A person's average of whole numbers may be
+fractional: where rows are averaged, such columns get a finer grid.
 """
 
 from __future__ import annotations
@@ -53,9 +53,8 @@ Part = TypeVar("Part")
 
 
 def finer_bounds(values: Iterable[Operand], declared: Dataset, squared: Set[str] = frozenset()) -> dict[str, Bounds]:
-    """If a person's values are averaged, the bounds of columns of whole numbers on a grid fine enough for averages, if none is
-    declared and a finer one tells more apart; `squared` are the columns of which squares are added up. A ledger writes them
-    down, since they are part of what is asked."""
+    """Bounds on a finer grid for columns of whole numbers whose rows are averaged, if no grid is declared and a finer
+    one helps; `squared` columns are also squared. A ledger records them, since they are part of the question."""
     if declared.per_unit != "avg":
         return {}
     names = dict.fromkeys(v.column for v in values if v.kind == "integer" and v.made is None and v.column in declared.bounds)
@@ -64,7 +63,7 @@ def finer_bounds(values: Iterable[Operand], declared: Dataset, squared: Set[str]
 
 
 def values_of(every: Iterable[Atom]) -> list[Operand]:
-    """What comparisons add up, compare or order."""
+    """The values that comparisons add up, compare or order."""
     return [part for atom in every for part in parts_of(_values(atom)) if isinstance(part, Operand)]
 
 
@@ -80,8 +79,8 @@ def _values(atom: Atom) -> tuple[object, ...]:
 
 
 def as_numbers(part: Part, columns: Set[str]) -> Part:
-    """A comparison, or a value, in which values of these columns are read as numbers that need not be whole. What conditions
-    compare stays as it is; whether there is a value is the same of both readings."""
+    """A comparison, or a value, that reads these columns as numbers that need not be whole. Conditions are unchanged; a
+    value is null in both readings or in neither."""
     read: Any = part
     if isinstance(read, tuple):
         read = tuple(as_numbers(inner, columns) for inner in read)
@@ -95,15 +94,15 @@ def as_numbers(part: Part, columns: Set[str]) -> Part:
 AVERAGED = (
     LinearThreshold, MeanDifference, QuantileThreshold, VarianceThreshold, Term, Measure, Joined, Not, Known, IsNull,
 )  # fmt: skip
-"""What may have a person's average in it."""
+"""Comparisons that may contain a person's average."""
 TENTH = Fraction(1, 10)
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """What `comparisons` ask of the engine, one for each comparison of `tree`, in order.
+    """The requests of `comparisons` to the engine, one for each comparison of `tree`, in order.
 
-    `rows` are those that are looked at, None for all. `exact` tells whether levels are distances.
+    `rows` are the examined rows, None for all. `exact`: levels are distances.
     """
 
     tree: Tree
@@ -113,34 +112,35 @@ class Compiled:
     rows_counted: bool
     """Whether a person's rows are counted, up to `max_rows`."""
     declared: Dataset
-    """What was declared, but for bounds and `max_rows` that this question makes no use of."""
+    """The declarations, without bounds and `max_rows` that this question does not use."""
     notes: tuple[Notice, ...] = ()
-    """What whoever asks should know about the question."""
+    """Notes for the asker."""
     count: CountLimit | None = None
-    """Of one count of people against a limit: its level is how far the count is from the limit, however far that is."""
+    """The limit, for a single count of people: its level is the distance of the count from the limit, at any
+    distance."""
 
     def levels(self, results: Sequence[Results], people: Array) -> Array:
-        """The question's level in every group, from what came back for each comparison."""
+        """The question's level in every group, from the results of each comparison."""
         each = [c.levels(result, people) for c, result in zip(self.comparisons, results, strict=True)]
         return combined(self.tree, iter(each))
 
     @property
     def searched(self) -> int | None:
-        """Changes up to which all its levels are searched for; None where they are known however far they are."""
+        """Most changes for which all its levels are searched; None if they are exact at any distance."""
         return min((c.searched for c in self.comparisons if c.searched), default=None)
 
     def level_of_nobody(self) -> Array:
-        """The level of a group that nobody is in."""
+        """The level of an empty group."""
         return self.levels(
             [{n: nothing(r) for n, r in c.requests.items()} for c in self.comparisons], np.zeros(1, dtype=np.int64)
         )
 
 
 def compile_question(asked: ParsedQuestion, declared: Dataset, reaches: Reach, source: Source) -> Compiled:
-    """Check a question against what is declared and what the engine can do, and compile its comparisons; `reaches` are the
+    """Check a question against declarations and the engine's abilities, and compile its comparisons; `reaches` are the
     mechanism's last levels.
 
-    Under replace all rows are looked at, since everybody may change; with group by, only those that take part.
+    Under replace all rows are examined, since everybody may change; with group by, only those that take part.
     """
     require_able(source, asked)
     rows = asked.where if asked.by or not declared.replaced else None
@@ -159,8 +159,8 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reaches: Reach, s
         answer = "yes" if made.answer else "no"
         raise DuotoneError(f"the answer would be {answer} on every table, since {made.why}: change the limit or the conditions")
     tree, comparisons = made
-    require_reach(c.requests for c in comparisons)  # which no engine finds out before it has read rows
-    one = declared.max_rows in (None, 1)  # who counts for more steps over a count that is asked for exactly
+    require_reach(c.requests for c in comparisons)  # which no engine detects before it has read rows
+    one = declared.max_rows in (None, 1)  # people who count for more steps, over a count that is requested exactly
     anything = asked.people is None and not asked.keys and not asked.joins  # what these make need not be
     exact = anything and _exact(tree, iter(comparisons), one)
     counted = declared.max_rows is not None and any(adds_rows(atom, declared) for atom in _atoms(tree))
@@ -171,8 +171,8 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reaches: Reach, s
 
 
 def _count_limit(tree: Tree, one: bool) -> CountLimit | None:
-    """What one count is compared with, where each person counts for one at most; None of any other question, and of a limit so
-    far from all counts that a level does not tell which count it is of."""
+    """The limit of a single count in which each person counts at most once; None for other questions, and for a limit
+    so far from all counts that a level does not determine the count."""
     match tree:
         case LinearThreshold(terms=(Term(weight=1 | -1 as weight, value=None) as term,), present=None) if tree.people or one:
             least = math.floor(tree.limit) + 1 if tree.strict else math.ceil(tree.limit)
@@ -184,7 +184,7 @@ def _count_limit(tree: Tree, one: bool) -> CountLimit | None:
 
 
 def without_per_unit(asked: ParsedQuestion, declared: Dataset, note: Note) -> Dataset:
-    """What is declared, without `per_unit` where no comparison has a use for it."""
+    """The declarations, without `per_unit` if no comparison uses it."""
     if declared.per_unit is None or any(map(one_value_each, _atoms(asked.tree))):
         return declared
     added = any(adds_rows(atom, declared) for atom in _atoms(asked.tree))
@@ -200,7 +200,8 @@ def _notes(asked: ParsedQuestion, declared: Dataset, comparisons: Sequence[Compi
 
 
 def _rounded(asked: ParsedQuestion, declared: Dataset, comparisons: Sequence[CompiledComparison]) -> Iterator[Notice]:
-    """A person's average of whole numbers is one, of computed values and where bounds are too wide for a finer grid."""
+    """Notes about rounding a person's average of whole numbers: for computed values, and if bounds are too wide for a
+    finer grid."""
     integers = {value.column for value in values_of(_atoms(asked.tree)) if value.kind == "integer"}
     for column in dict.fromkeys(column for compared in comparisons for column in compared.grids):
         bounds = declared.bounds[column]
@@ -213,7 +214,8 @@ def _rounded(asked: ParsedQuestion, declared: Dataset, comparisons: Sequence[Com
 
 
 def _used(asked: ParsedQuestion, declared: Dataset, every: Sequence[CompiledComparison]) -> Dataset:
-    """What was declared, without what makes no difference. A comparison that bounds or `max_rows` settle uses them, too."""
+    """The declarations, without those that make no difference. A comparison that bounds or `max_rows` settle uses them,
+    too."""
     bounds = {column: declared.bounds[column] for compared in every for column in compared.grids}
     rows = declared.max_rows if any(adds_rows(atom, declared) for atom in _atoms(asked.tree)) else None
     return replace(declared, bounds=bounds, max_rows=rows)
@@ -227,7 +229,7 @@ Made = tuple[Tree, tuple[CompiledComparison, ...]] | Settled
 
 
 def _made(tree: Tree, make: Callable[[Atom], CompiledComparison]) -> Made:
-    """The question with each comparison compiled. Those that are settled are left out, or settle it altogether."""
+    """The question with each comparison compiled. Settled ones are left out, or settle the question."""
     if isinstance(tree, Settled):
         return tree
     if not isinstance(tree, BoolOp):
@@ -248,7 +250,7 @@ def _made(tree: Tree, make: Callable[[Atom], CompiledComparison]) -> Made:
 
 
 def combined(tree: Tree, levels: Iterator[Array]) -> Array:
-    """And is the least level, or the greatest, not the other side."""
+    """The least level for and, the greatest for or, the negated side for not."""
     if not isinstance(tree, BoolOp):
         return np.asarray(next(levels))
     return np.asarray(combined_level(tree.rule, [combined(part, levels) for part in tree.parts]))
@@ -262,7 +264,7 @@ def _exact(tree: Tree, comparisons: Iterator[CompiledComparison], one: bool) -> 
 
 
 def nothing(request: Request) -> Result:
-    """What comes back of a group that nobody is in."""
+    """The result for an empty group."""
     zero, ends = np.zeros(1, dtype=np.int64), (nobody_ranked(1), nobody_ranked(1))
     tallied = dict.fromkeys(request.values, zero) if isinstance(request, Tally) else {}
     return Result(tallied, zero, zero, *ends, request.reach if isinstance(request, Ends) else None)
@@ -272,7 +274,7 @@ Groups = Keys | tuple[Key, ...]
 
 
 def plan_for(population: People, questions: Sequence[tuple[ParsedQuestion | None, Compiled | None]]) -> Any:
-    """What the engine is given for questions about the same people: nothing is run."""
+    """The plan for questions about the same people; runs nothing."""
     comparisons = [c for _, compiled in questions if compiled is not None for c in compiled.comparisons]
     return plan_of(population.asked(asked for asked, _ in questions), [(c.columns, c.requests) for c in comparisons])
 
@@ -280,7 +282,7 @@ def plan_for(population: People, questions: Sequence[tuple[ParsedQuestion | None
 def levels_of(
     population: People, questions: Sequence[tuple[ParsedQuestion | None, Compiled | None]]
 ) -> tuple[Groups, Array, list[Array]]:
-    """Groups, their people, and the levels of each question, as it was read and compiled. What this returns is NOT private."""
+    """Groups, their people, and the levels of each compiled question. The result is NOT private."""
     every = [compiled for _, compiled in questions]
     comparisons = [() if compiled is None else compiled.comparisons for compiled in every]
     who = population.asked(asked for asked, _ in questions)
@@ -300,14 +302,14 @@ def levels_of(
 
 
 SEARCHED = 64
-"""Changes up to which a search for pairs of them takes no time to speak of."""
+"""Up to this many changes, a search for pairs of changes takes negligible time."""
 
 
 def compile_comparison(atom: Atom, declared: Dataset, reaches: Reach, rows: Condition = ALWAYS) -> CompiledComparison:
-    """What a comparison asks of the engine: levels up to what margins tell apart, where that takes long to search up to what
-    answers do, and without end where they follow at once. All `rows` that are looked at satisfy a condition already.
+    """What a comparison requests of the engine. Levels are searched as far as margins use them; if that is slow, only
+    as far as answers use them; if no search is needed, without limit. All examined `rows` satisfy a condition already.
 
-    Guarantee: whatever is searched, levels are clipped the same for all tables, and answers are what they would be anyway.
+    Guarantee: levels are clipped at the same distance for all tables, and answers are the same as without clipping.
     """
     reach = reaches.margins if reaches.margins <= MOST_ENDS else reaches.answers
     if isinstance(atom, MeanDifference | VarianceThreshold) and reach > SEARCHED:
@@ -335,12 +337,12 @@ def _compiled(atom: Atom, declared: Dataset, reach: int, reaches: Reach, rows: C
 
 
 def _however_far(compared: CompiledComparison) -> bool:
-    """Whether a level is known however far it is: it follows at once from how many people have each score."""
+    """Whether a level is exact at any distance: it follows from how many people have each score."""
     return not compared.searched and all(isinstance(request, Tally) for request in compared.requests.values())
 
 
 def _clipped(compared: CompiledComparison, reach: int) -> CompiledComparison:
-    """The same comparison, with levels beyond `reach` alike: what is further away is some number above it."""
+    """The same comparison with levels clipped at `reach`: a larger distance becomes some number above it."""
 
     def levels_of(results: Results, people: Array) -> Array:
         return np.clip(compared.levels(results, people), -reach - 1, reach)
@@ -349,11 +351,11 @@ def _clipped(compared: CompiledComparison, reach: int) -> CompiledComparison:
 
 
 def adds_rows(atom: Atom, declared: Dataset) -> bool:
-    """Whether a comparison adds up a person's rows, and so makes use of `max_rows`."""
+    """Whether a comparison adds up a person's rows, and so uses `max_rows`."""
     reduced = declared.per_unit is not None and one_value_each(atom)
     return isinstance(atom, LinearThreshold) and not atom.people and not reduced
 
 
 def one_value_each(atom: Atom) -> bool:
-    """Whether a comparison can be of one value per person, and so makes use of `per_unit`."""
+    """Whether a comparison can be about one value per person, and so uses `per_unit`."""
     return of_one_value(atom) if isinstance(atom, LinearThreshold) else not isinstance(atom, CountsComparison)

@@ -1,4 +1,4 @@
-"""What is declared with a question: who a person is, how much one may count for, and which groups there are."""
+"""Declarations of a question: who a person is, how much one may count for, and which groups there are."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Key = tuple[Any, ...]
 
 
 class Unused(DuotoneError):
-    """Something is declared at a `key`, such as max_rows or bounds.age, that the question does not use. If it was declared for
-    this question alone, that is a mistake; if for a dataset or several questions, others may use it."""
+    """A declaration at a `key`, such as max_rows or bounds.age, that the question does not use. If it was declared for
+    this question alone, that is a mistake; for a dataset or several questions, others may use it."""
 
     def __init__(self, key: str, said: Notice | str) -> None:
         self.key = key
@@ -34,16 +34,16 @@ class Unused(DuotoneError):
 
 
 Note = Callable[[Unused], None]
-"""What is done about it: it is raised, or noted."""
+"""Called with it: raises or notes it."""
 
 
 def at_once(unused: Unused) -> None:
-    """Refuse what is of no use."""
+    """Refuse an unused declaration."""
     raise unused
 
 
 def one_row_each(declared: Dataset, note: Note) -> Dataset:
-    """What is declared, where an inner select has made one row of each person."""
+    """The declarations for the rows of an inner select, one per person."""
     for key in ("max_rows", "per_unit"):
         if getattr(declared, key) is not None:
             note(Unused(key, Notice("max_rows and per_unit unused")))
@@ -51,7 +51,7 @@ def one_row_each(declared: Dataset, note: Note) -> Dataset:
 
 
 def unit_in(declared: Dataset, source: Source) -> Dataset:
-    """The same, with the unit as the table calls it; refuses one that cannot name a person."""
+    """The same, with the unit as the table spells it; refuses one that cannot identify a person."""
     if declared.unit is None:
         return declared
     source.require_key(declared.unit, "a person's name")
@@ -59,7 +59,7 @@ def unit_in(declared: Dataset, source: Source) -> Dataset:
 
 
 def budget_of(privacy: object, epsilon: Given | None, delta: Given | None) -> ApproxDP:
-    """The budget of a question: a definition, or ε and δ, of which a float means the decimal that it is written as."""
+    """The budget of a question: a definition, or ε and δ; a float means the decimal that it is written as."""
     if privacy is None and epsilon is None:
         raise DuotoneError('say how private the answer must be: epsilon=1, delta=1e-6, or a definition as ApproxDP(1, "1e-6")')
     if privacy is None:
@@ -79,8 +79,7 @@ def _as_written(given: Any) -> Any:
 def column_bounds(
     bounds: Mapping[str, Bounds], columns: Mapping[str, Kind], note: Note = at_once, about: str = "the table"
 ) -> Mapping[str, Bounds]:
-    """Bounds by column, or by what a question computes: {"price * amount": (0, 100)}; `about` is what has the columns, for
-    errors."""
+    """Bounds by column, or by computed value: {"price * amount": (0, 100)}; `about` names the table in errors."""
     named: dict[str, Bounds] = {}
     for name, limits in bounds.items():
         try:
@@ -90,13 +89,13 @@ def column_bounds(
             note(Unused(f"bounds.{name}", why(error)))
             continue
         if known in named:
-            raise DuotoneError("two of the bounds are of the same values: give one pair for each")
+            raise DuotoneError("two bounds are for the same values: give one pair for each")
         named[known] = limits
     return named
 
 
 def groups_each(by: tuple[str, ...], declared: Dataset, listed: tuple[Key, ...] | None = None) -> int:
-    """In how many groups a person counts at most. It must be said, unless nobody can be in two that are asked about."""
+    """The most groups in which a person counts. Required, unless nobody can be in two of the groups."""
     unit, most = declared.unit, declared.max_groups
     if declared.made_by is not None and most not in (None, 1):
         raise Refusal("max_groups unused")
@@ -112,7 +111,7 @@ def groups_each(by: tuple[str, ...], declared: Dataset, listed: tuple[Key, ...] 
 def listed_groups(
     source: Source, asked: ParsedQuestion, declared: Dataset
 ) -> tuple[tuple[Key, ...] | None, tuple[Notice, ...]]:
-    """The public list of a question's groups, if there is one, and what to know about it."""
+    """The public list of a question's groups, if there is one, and notes about it."""
     groups: Any = declared.groups_by(asked.by)
     said: tuple[Notice, ...] = ()
     if isinstance(groups, Path):
@@ -123,7 +122,7 @@ def listed_groups(
 def public_groups(
     source: Source, by: tuple[str, ...], unit: str | None, groups: Sequence[Any] | None = None
 ) -> tuple[Key, ...] | None:
-    """The keys of a public list as they come back from the engine, None without one; refuses what no group can be named by."""
+    """The keys of a public list as the engine returns them, None without one; refuses what cannot be a group's key."""
     for column in by:
         source.require_key(column, "grouped by")
     if unit in by:
@@ -132,22 +131,22 @@ def public_groups(
         return None
     if not by:
         raise DuotoneError("a list of groups is for a question with group by")
-    if len(by) == 1:  # where there is one column, its values by themselves are understood
+    if len(by) == 1:  # with one column, plain values are accepted
         groups = [key if isinstance(key, list | tuple) else (key,) for key in groups]
     if not all(isinstance(key, list | tuple) for key in groups):
-        raise DuotoneError("a list of groups has a list or tuple of values for each")
+        raise DuotoneError("each entry of a list of groups must be a list or tuple of values")
     listed = tuple(tuple(key) for key in groups)
     if not listed or any(len(key) != len(by) for key in listed):
         raise DuotoneError(f"the list of groups must have a value for {', '.join(by)} in each line")
     keys = tuple(tuple(_key(value, source.columns[c]) for value, c in zip(key, by, strict=True)) for key in listed)
-    if len({tuple(map(str, key)) for key in keys}) != len(keys):  # as they are read: true and TRUE are one
-        raise DuotoneError("the list of groups must have no line twice")
+    if len({tuple(map(str, key)) for key in keys}) != len(keys):  # as they are read: true and TRUE are the same
+        raise DuotoneError("the list of groups has a line twice: remove one")
     return keys
 
 
 def groups_in(path: Path, by: tuple[str, ...], labels: tuple[str, ...]) -> tuple[list[list[str]], tuple[Notice, ...]]:
-    """The public list of groups in a CSV file, one in each line, and what to know about it: a first line that has the names
-    of the columns, or what the question calls them, is no group."""
+    """The public list of groups in a CSV file, one per line, and notes about it: a first line with the columns' names,
+    or the question's names for them, is not a group."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = [row for row in csv.reader(file) if row]
@@ -166,7 +165,7 @@ def groups_in(path: Path, by: tuple[str, ...], labels: tuple[str, ...]) -> tuple
 
 
 def _key(value: Any, kind: Kind) -> Any:
-    """A listed key as it comes back from the engine, or an error: one that is written otherwise would match nobody."""
+    """A listed key as the engine returns it, or an error: one written differently would match nobody."""
     written = str(value)
     match kind:
         case "integer":
@@ -181,5 +180,5 @@ def _key(value: Any, kind: Kind) -> Any:
             fits = isinstance(value, str) and "\0" not in value and not any("\ud800" <= c <= "\udfff" for c in value)
     if not fits:
         what = "text, as a text file's columns are" if kind == "untyped" else f"{kind} value"
-        raise DuotoneError(f"the list of groups has a key that is no {what}: {written}")
+        raise DuotoneError(f"the list of groups has a key that is not a {what}: {written}")
     return value

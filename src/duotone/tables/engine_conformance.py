@@ -1,4 +1,5 @@
-"""Conformance: an engine that no test covers must compute what the embedded one does, on made-up rows, before it has others."""
+"""Conformance: an engine without tests must compute the same as the embedded one on made-up rows, before it gets
+others."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from duotone.tables.sql.read_question import read_question
 
 TRIED = replace(UNPROVEN, proven=True)
 REACH = 16
-"""How far levels go in a trial: more than the people of the made-up rows."""
+"""The largest levels in a trial: more than the people of the made-up rows."""
 KINDS = {"u": "int64", "g": "string", "v": "string", "x": "int64", "i": "int32", "f": "float64", "b": "boolean", "day": "date"}
 EDGE = 2**63 - 1
 DAY = datetime.date(2025, 1, 31)
@@ -40,7 +41,7 @@ ROWS: list[tuple[Any, ...]] = [
     (5, None, "Y", 1, 4, 0.5, None, DAY),
     (6, "A", "Y", 4, 4, 7.0, False, DAY),
 ]
-"""Every kind of value that engines are known to treat differently."""
+"""Every type of value that engines are known to treat differently."""
 BOUNDS = {"x": (-(2**60), 2**60), "i": (-(2**31), 2**31, 2**16), "f": (-5, 10)}
 NUMBERS = ["sum(x) > 7", "avg(x) > 1/3", "avg(f) > 1.5", "sum(i) > 99999", "count(*) filter (where x > 9007199254740992) > 1"]
 ORDERS = [
@@ -77,9 +78,9 @@ _PASSED: WeakSet[Any] = WeakSet()
 
 
 def require_conforming(source: Source) -> None:
-    """Refuse an engine whose levels of made-up rows are not those of the embedded engine, and name the first such case.
+    """Refuse an engine whose levels for made-up rows differ from the embedded engine's, and name the first such case.
 
-    Guarantee: only made-up rows are looked at, as constants of the query; nothing is written.
+    Guarantee: only made-up rows are used, as constants of the query; nothing is written.
     """
     if source.engine.connection in _PASSED:
         return
@@ -106,7 +107,7 @@ def _compare(source: Source, own: Source) -> None:
 
 
 def _by_group(source: Source, question: str, options: Mapping[str, Any]) -> Mapping[Any, tuple[int, int]]:
-    """How many people each group has, and its level."""
+    """The number of people of each group, and its level."""
     declared = Dataset(source, bounds=BOUNDS, **options)
     asked = read_question(question, source.columns, declared.unit)
     compiled = compile_question(asked, declared, Reach(REACH, REACH), source)

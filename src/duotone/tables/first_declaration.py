@@ -1,7 +1,7 @@
-"""A first declaration of a table, for its owner: what its columns hold, by the rows; NOT private.
+"""A first declaration of a table, for its owner: what its columns hold, from the rows; NOT private.
 
-What the rows may not decide stays a question: who a person is, how much one counts, between which limits values lie. Bounds
-and limits that are taken from the rows tell something about the people who are in them, and no noise covers that.
+What rows must not decide stays a question: who a person is, how much one counts, between which limits values lie.
+Bounds and limits taken from the rows reveal something about their people, and no noise covers that.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ FORMATS = (
 )  # fmt: skip
 """Formats of dates and times that are tried."""
 LOST = 0.05
-"""A column holds text, if nothing else reads all but this share of its values."""
+"""A column holds text, unless another type fits all but this share of its values."""
 AT_ONCE = 50
-"""Columns that one query looks at."""
+"""Columns per query."""
 HEAD = """\
 # A first declaration of {source}, for its owner alone: duotone declare has made it from the rows, and it is NOT private.
 # Check each line, answer the questions from what everybody may know, and take the # away before what you have answered.
@@ -34,19 +34,19 @@ HEAD = """\
 source = {place}
 """
 QUESTIONS = """
-# Who is a person? The column that tells persons apart; without it each row is a person. One of: {columns}
+# Who is a person? The column that identifies persons; without it each row is a person. One of: {columns}
 # unit =
-# As how many rows does a person count at most? What is more is left out.
+# How many rows of a person count at most? Further rows are left out.
 # max_rows =
 # In how many groups does a person count at most? The price of a grouped question is divided by it.
 # max_groups =
-# Between which limits do values count? As everybody may know them, never as they are in the rows: they would tell of people.
+# Between which limits do values lie? Use public knowledge, never the rows: they would reveal something about people.
 {bounds}
-# Which groups are there, as everybody may know? Otherwise the groups that are shown are selected privately.
+# Which groups exist, if that is public? Otherwise the shown groups are selected privately.
 # groups = {{ COLUMN = ["…", "…"] }}
 # Does a neighbouring table have one person more or less, or another one in someone's place ("replace")?
 # neighbours = "add-remove"
-# Where are answers charged, and what may all of them cost together?
+# Where are answers charged, and what may they cost together?
 # ledger = "budget.ledger"
 # budget = {{ epsilon = 3, delta = "1e-6" }}
 """
@@ -66,7 +66,7 @@ class Guess:
 
     @property
     def remark(self) -> str:
-        """What the choice costs."""
+        """What the choice loses."""
         if not self.values:
             return "no value is there"
         none = f"all {self.values:,} values fit"
@@ -76,7 +76,7 @@ class Guess:
 
 
 def first_declaration(declared: Dataset, folder: Path) -> str:
-    """The text of a file that `Dataset.load` takes, in a folder. NOT private: for the table's owner only."""
+    """The text of a file for `Dataset.load`, in a folder. NOT private: for the table's owner only."""
     with open_conforming(declared) as source:
         kinds = dict(source.columns)
     names = [name for name, kind in kinds.items() if kind == "untyped"]
@@ -97,11 +97,11 @@ def first_declaration(declared: Dataset, folder: Path) -> str:
 
 
 TABLES = ("types", "formats")
-"""Keys that stand under a heading of their own."""
+"""Keys with a heading of their own."""
 
 
 def _guesses(declared: Dataset, names: list[str]) -> Iterator[Guess]:
-    """What each column seems to hold: the reading that loses least, and not more than a little."""
+    """What each column seems to hold: the reading that loses least, within a small limit."""
     there = _present(declared, {}, names)
     colons, zeros = (_present(declared, {}, names, pattern) for pattern in (":", r"^\s*0[0-9]"))
     read = {one: _present(declared, {"types": dict.fromkeys(names, one)}, names) for one in TYPES}
@@ -124,7 +124,7 @@ def _guesses(declared: Dataset, names: list[str]) -> Iterator[Guess]:
 
 
 def _present(declared: Dataset, keys: Mapping[str, Any], names: list[str], pattern: str | None = None) -> dict[str, int]:
-    """How many values of each column are there, read as the keys say; with a pattern, how many texts match it."""
+    """How many values of each column are not null, read as the keys say; with a pattern, how many texts match it."""
     counts: dict[str, int] = {}
     with open_conforming(replace(declared, **keys)) as source:
         for start in range(0, len(names), AT_ONCE):
@@ -137,7 +137,7 @@ def _present(declared: Dataset, keys: Mapping[str, Any], names: list[str], patte
 
 
 def _place(source: Any, folder: Path) -> str:
-    """Where the table is, from a folder on."""
+    """Where the table is, relative to a folder."""
     text = str(source)
     return text if "://" in text else Path(os.path.relpath(text, folder)).as_posix()
 
@@ -148,7 +148,7 @@ def _key(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A text in TOML, whatever is in it."""
+    """A text in TOML, with any characters."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -159,5 +159,5 @@ def _value(value: Any) -> str:
 
 
 def _commented(name: str) -> str:
-    """A name as a comment may have it: on one line."""
+    """A name in a comment: on one line."""
     return "".join(c if c.isprintable() else "?" for c in name)

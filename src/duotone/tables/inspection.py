@@ -1,9 +1,9 @@
 """Inspection, for a table's owner: how much a choice of rows per person, bounds and grid clips. NOT private.
 
-What is clipped is not in Pr[wrong], and cannot be: it depends on the rows. Whoever may see the rows can choose well by
-this, best on a table like the one that is asked about. Of a text file it also counts how many texts are read as numbers,
-dates, or true and false. What it returns is computed from the rows without any noise, is charged to no ledger, and must not
-be shown to who may only ask.
+Pr[wrong] does not include clipping, and cannot: that depends on the rows. Whoever may see the rows can choose limits by
+this, best on a similar table. For a text file it also counts how many texts are read as numbers, dates, or true and
+false. Its results are computed from the rows without noise, are charged to no ledger, and must not be shown to
+analysts.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from duotone.tables.sql.read_question import read_value
 
 READINGS: tuple[Kind, ...] = ("float", "date", "boolean")
 AT_ONCE = 50
-"""Columns that one query looks at."""
+"""Columns per query."""
 
 
 @dataclass(frozen=True)
 class TextColumn:
-    """What a column of a text file can be read as: of its `values`, how many are numbers, dates as 2025-12-31, and true or
-    false, by the rules of docs/reading.md. One text may be several of these; `other` are those that are none, and `commas`
-    those of them that have digits and a decimal comma."""
+    """What a column of a text file can be read as: of its `values`, how many are numbers, dates as 2025-12-31, and true
+    or false, by the rules of docs/reading.md. One text may be several of these; `other` counts those that are none, and
+    `commas` those among them with digits and a decimal comma."""
 
     column: str
     values: int
@@ -56,12 +56,12 @@ class TextColumn:
 
     @property
     def hint(self) -> str | None:
-        """How most of them are read as numbers, if they have decimal commas."""
+        """How to read most of them as numbers, if they have decimal commas."""
         return comma_hint(self.column, self.commas, self.values)
 
 
 def comma_hint(column: str, commas: int, values: int) -> str | None:
-    """How a column is read as numbers in which a comma stands for the decimal point; None unless most values look so.
+    """How to read numbers with a decimal comma; None unless most values look like that.
 
     >>> print(comma_hint("weight", 9, 10))
     most texts of weight are numbers with a comma: if it is a decimal one, ask about replace(weight, ',', '.')::double
@@ -73,12 +73,12 @@ def comma_hint(column: str, commas: int, values: int) -> str | None:
 
 
 def with_comma(text: Any) -> Any:
-    """Whether a text is a number with one comma in it, and no point."""
+    """Whether a text is a number with one comma, and no point."""
     return text.re_search(r"^\s*[+-]?[0-9]+,[0-9]+\s*$")
 
 
 def text_columns(source: Source) -> Iterator[TextColumn]:
-    """Every column of a text file for which nothing is declared; none of another table."""
+    """Every column of a text file without declarations; empty for another table."""
     names = [name for name, kind in source.columns.items() if kind == "untyped"]
     for start in range(0, len(names), AT_ONCE):
         yield from _counts_of_texts(source, names[start : start + AT_ONCE])
@@ -100,19 +100,19 @@ def _counts_of_texts(source: Source, names: Sequence[str]) -> Iterator[TextColum
 LIMITS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 QUANTILES = ("1/4", "1/2", "3/4", "9/10", "99/100", "1")
 HUGE = 1e290
-"""So large a value counts in a mean, so that no sum overflows."""
+"""Larger values are clipped to this in a mean, so that no sum overflows."""
 ROUNDED = 1e-6
-"""A value is moved by rounding where it is moved by more than this share of a step."""
+"""Rounding counts as moving a value if it moves it by more than this share of a step."""
 
 NOT_PRIVATE = "Inspection, NOT private"
 TEXTS = ("column", "texts", "numbers", "dates (2025-12-31)", "true or false", "none of these")
-"""What is shown of a text file's columns."""
+"""Headings for a text file's columns."""
 
 
 @dataclass(frozen=True)
 class RowsPerPerson:
-    """How many rows people have: `quantiles` by share of people, and for some `max_rows`, how many people have more, and how
-    many of their rows a count would leave out. Rows `without` a unit never count."""
+    """How many rows people have: `quantiles` by share of people, and for some `max_rows`, how many people have more,
+    and how many of their rows a count would leave out. Rows `without` a unit never count."""
 
     people: int
     rows: int
@@ -122,14 +122,14 @@ class RowsPerPerson:
 
     @property
     def sentence(self) -> str:
-        """How many people have how many rows, and how many rows count nowhere."""
+        """How many people have how many rows, and how many rows have no unit."""
         nobody = f"; {self.without} rows without a unit do not count" if self.without else ""
         return f"{self.people} people have {self.rows} rows{nobody}"
 
 
 @dataclass(frozen=True)
 class GroupsPerPerson:
-    """In how many groups people are: for some `max_groups`, how many people are in more, and in how many groups, added up
+    """In how many groups people are: for some `max_groups`, how many people are in more, and in how many groups, summed
     over people, they would not count."""
 
     by: tuple[str, ...]
@@ -139,20 +139,21 @@ class GroupsPerPerson:
 
     @property
     def sentence(self) -> str:
-        """In how many groups anybody is."""
+        """The largest number of groups of a person."""
         return f"{self.people} people are in at most {self.most} group{'s' * (self.most != 1)} each, by {', '.join(self.by)}"
 
 
 @dataclass(frozen=True)
 class ClippedValues:
-    """What bounds and a grid do to the values of a column: how many lie below, lie above, are moved by rounding between; and
+    """What bounds and a grid do to the values of a column: how many lie below, lie above, or are moved by rounding; and
     the mean before and after.
 
-    With a unit, `several` counts the people with more than one value, and `differing` those whose values differ, for whom one
-    value per person loses something; `beyond` counts the people whose sum is beyond the bounds, which per_unit sum clips.
+    With a unit, `several` counts people with more than one value, and `differing` those whose values differ, for whom
+    one value per person loses something; `beyond` counts people whose sum is beyond the bounds, which per_unit sum
+    clips.
 
-    In a text file, `unread` counts texts that are not numbers, such as $1,200.50: they are null, and count nowhere else here;
-    `commas` counts those of them that have a decimal comma, such as 3,5.
+    In a text file, `unread` counts texts that are not numbers, such as $1,200.50: they are null, and count nowhere else
+    here; `commas` counts those among them with a decimal comma, such as 3,5.
     """
 
     column: str
@@ -173,14 +174,14 @@ class ClippedValues:
 
     @property
     def hint(self) -> str | None:
-        """How most of the texts are read as numbers, if they have decimal commas."""
+        """How to read most of the texts as numbers, if they have decimal commas."""
         return comma_hint(self.column, self.commas, self.values + self.unread)
 
 
 @dataclass(frozen=True)
 class DatesRead:
-    """What a declared format makes of a column of text: `values` are dates or times, and `unread` texts are there and do not
-    match it, or are no date, as 31/02/2025: they are null."""
+    """What a declared format makes of a text column: `values` are dates or times; `unread` texts do not match it, or
+    are not dates, as 31/02/2025: they are null."""
 
     column: str
     format: str
@@ -196,9 +197,9 @@ class Inspection:
     values: tuple[ClippedValues, ...]
     dates: tuple[DatesRead, ...] = ()
     texts: tuple[TextColumn, ...] = ()
-    """Of a text file, what its columns can be read as, where nothing else is asked."""
+    """For a text file, what its columns can be read as, if nothing else is requested."""
     groups: GroupsPerPerson | None = None
-    """Where the columns to group by are named."""
+    """If the columns to group by are named."""
 
     def __repr__(self) -> str:
         rows = [] if self.rows is None else [self.rows.sentence]
@@ -210,7 +211,7 @@ class Inspection:
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """How columns with decimal commas are read as numbers, each a sentence."""
+        """How to read columns with decimal commas as numbers, one sentence each."""
         every = [*(one.hint for one in self.values), *(one.hint for one in self.texts)]
         return tuple(hint for hint in every if hint is not None)
 
@@ -231,9 +232,9 @@ class Inspection:
 def inspect_clipping(source: Any, *, by: Sequence[str] | str | None = None, **declared: Any) -> Inspection:
     """How much of a table bounds, a grid and a limit on a person's rows would clip. NOT private: for its owner only.
 
-    Rows are read by the same rules as for a question (docs/reading.md); those whose unit is null take no part. Of a file's
-    `formats` it counts the texts that do not match. Of a text file alone, it counts what each column can be read as. With a
-    unit, `by` counts in how many groups people are, to choose `max_groups` by.
+    Rows are read by the same rules as for a question (docs/reading.md); rows without a unit are left out. For a file's
+    `formats` it counts the texts that do not match. For a text file alone, it counts what each column can be read as.
+    With a unit, `by` counts in how many groups people are, for choosing `max_groups`.
 
     >>> import pyarrow as pa
     >>> visits = pa.table({"person": [1, 1, 1, 2], "cost": [5, 12, 250, -3]})
@@ -248,7 +249,7 @@ def inspect_clipping(source: Any, *, by: Sequence[str] | str | None = None, **de
 
 
 def _inspected(dataset: Dataset, source: Source, declared: Dataset, by: Sequence[str] | str | None) -> Inspection:
-    """`declared` is the same dataset, as its columns are called in the table."""
+    """`declared` is the same dataset, with columns as the table spells them."""
     unit = declared.unit
     groups = None if by is None else _groups(source, unit, (by,) if isinstance(by, str) else tuple(by))
     if unit is None and not declared.bounds and not declared.formats:
@@ -272,7 +273,7 @@ def _inspected(dataset: Dataset, source: Source, declared: Dataset, by: Sequence
 
 
 def _there(source: Source, column: str, unit: str | None) -> int:
-    """How many values of a column are not null, on the rows that belong to a person."""
+    """How many values of a column are not null, in rows with a unit."""
     own = None if unit == column else unit
     rows = People(source.only([column, own] if own else [column]), unit=own).rows()
     return int(source.run(rows.agg(there=rows[column].count()))["there"][0].as_py())
@@ -282,7 +283,7 @@ def _groups(source: Source, unit: str | None, by: tuple[str, ...]) -> GroupsPerP
     if unit is None:
         raise DuotoneError("without a unit each row is a person, in one group: name the unit")
     by = tuple(map(source.named_column, by))
-    public_groups(source, by, unit)  # refuses what no group can be named by
+    public_groups(source, by, unit)  # refuses columns that cannot be keys
     rows = People(source.only([unit, *by]), unit=unit, by=by).rows()
     keys = rows.select(unit=rows[unit], **{f"k{i}": rows[column] for i, column in enumerate(by)}).distinct()
     histogram = _histogram(source, keys)
@@ -317,7 +318,7 @@ def _quantile(histogram: Mapping[int, int], rank: int) -> int:
 
 
 def _above(histogram: Mapping[int, int]) -> dict[int, tuple[int, int]]:
-    """For limits below the largest number, how many people have more, and how much more they have, added up."""
+    """For limits below the largest number: how many people exceed them, and by how much in total."""
     over = {limit: {n - limit: many for n, many in histogram.items() if n > limit} for limit in LIMITS}
     return {limit: (sum(some.values()), sum(n * many for n, many in some.items())) for limit, some in over.items() if some}
 
@@ -356,7 +357,7 @@ def _values(source: Source, unit: str | None, value: Operand, grid: Grid) -> Cli
 
 
 def _text(value: Operand, rows: Any) -> Any:
-    """The text that is read as numbers; None of what is computed from numbers."""
+    """The text that is read as numbers; None for computed numbers."""
     if value.reading == "try":
         return rows[value.column]
     if value.made is not None and from_text(value.made):

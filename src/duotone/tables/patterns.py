@@ -1,4 +1,4 @@
-"""How much work a pattern is for each text: by the pattern alone, and the longest that the text can be."""
+"""The cost of matching a pattern: from the pattern and the longest possible text alone."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import math
 import re
 
 WIDE, WIDEST = 12, 1000
-"""States of a character of many kinds, as RE2 has them for its bytes, and of one by its class in Unicode."""
+"""RE2's states for a character of many kinds, in bytes, and for one by its Unicode class."""
 UNKNOWN = 10**9
-"""Of a pattern whose states are not counted: more than any question may have."""
+"""For a pattern whose states are not counted: more than any question may have."""
 CASELESS = re.compile(r"\(\?[a-zA-Z]*i")
 UNICODE = re.compile(r"\[.*(\\[pPDWSxX0-7]|\[:\^)", re.DOTALL)
-"""In brackets, what stands for letters of all of Unicode."""
+"""Items in brackets that stand for letters of all of Unicode."""
 RANGE = re.compile(r"(?P<several>\[:\^?\w+:\]|\\[dsw])|(?:\\.|[^\\])(?:-(?:\\.|[^\]\\]))?", re.DOTALL)
-"""In brackets, an item: a class, which has up to four ranges of characters, a range, or a character."""
+"""An item in brackets: a class, which has up to four ranges of characters, a range, or a character."""
 RANGES = 4
-"""Of characters that a state stands for, at most: for more, a step takes longer, by about 3 nanoseconds each."""
+"""Most characters of a state: beyond, each makes a step about 3 nanoseconds longer."""
 TOKEN = re.compile(
     r"(?P<unicode>\\[pP](?:\{[^}]*\}|.)|\\X)|(?P<wide>\\[DWSC]|\[\^\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\.)"
     r"|(?P<set>\[\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\])|(?P<code>\\x\{[^}]*\})|(?P<one>\\.)"
@@ -26,7 +26,7 @@ TOKEN = re.compile(
 
 
 def pattern_states(pattern: str) -> int:
-    """How many states a regular expression has at most, as RE2 has it: n repetitions have n times as many.
+    """The most states of a regular expression in RE2: n repetitions have n times as many.
 
     >>> pattern_states("a{10}b"), pattern_states("(ab|c{3}){2}"), pattern_states("[a-z]+@.{2}")
     (11, 12, 27)
@@ -35,12 +35,12 @@ def pattern_states(pattern: str) -> int:
     >>> pattern_states("[a-z]{10}"), pattern_states("[acegikmoq]{10}"), pattern_states("[\\\\w.-]{10}")
     (10, 30, 20)
     """
-    if "\\Q" in pattern:  # makes brackets that are none
+    if "\\Q" in pattern:  # creates unbalanced brackets
         return UNKNOWN
     groups: list[list[int]] = [[]]
     for token in TOKEN.finditer(pattern):
         match token.lastgroup:
-            case "unknown":  # another kind of group, which none of these rules knows
+            case "unknown":  # another kind of group, which these rules do not cover
                 return UNKNOWN
             case "open":
                 groups.append([])
@@ -57,7 +57,7 @@ def pattern_states(pattern: str) -> int:
                 groups[-1].append(1 + (_ranges(token[0]) - 1) // RANGES)
             case "code":
                 groups[-1].append(4)
-            case "often" if groups[-1]:  # what stands before it may still be repeated
+            case "often" if groups[-1]:  # what precedes it may still be repeated
                 groups[-1][-1] += 1
             case "least" | "more" | "most" if groups[-1]:
                 groups[-1][-1] *= max(1, int(token["least"]) + 1 * (token["more"] == ","), int(token["most"] or 0))
@@ -68,25 +68,25 @@ def pattern_states(pattern: str) -> int:
 
 
 def _ranges(token: str) -> int:
-    """How many ranges of characters a token in brackets names, at most."""
+    """The most ranges of characters of a token in brackets."""
     return sum(RANGES if item["several"] else 1 for item in RANGE.finditer(token[1:-1]))
 
 
 BY_STATE = 40.0
-"""Nanoseconds for each state of a regular expression and each character. RE2 keeps the states that it is in, and takes one
-step of each for a character; 10 to 27 were measured where texts are made so that nothing of that can be kept for later."""
+"""Nanoseconds for each state of a regular expression and each character. RE2 holds a set of states, and advances each
+for a character; 10 to 27 were measured with texts that defeat its cache."""
 
 
 def matched(pattern: str, size: float) -> float:
-    """Nanoseconds to search a text for a regular expression: never more than its states times the text's length."""
+    """Nanoseconds to search a text for a regular expression: at most its states times the text's length."""
     return BY_STATE * (pattern_states(pattern) + 1) * (size + 1)
 
 
 def like(pattern: str, size: float) -> float:
     """Nanoseconds to compare a text with a pattern of % and _.
 
-    Without _, the parts between are looked for one after the other. With it, DuckDB tries every place of each % for every
-    place of those before it: as many as there are ways to choose so many places.
+    Without _, the parts between are searched one after the other. With it, DuckDB tries every position of each % for
+    every position of those before it: as many as there are ways to choose that many positions.
     """
     literal = contained(len(pattern), size)
     if "_" not in pattern:
@@ -96,5 +96,5 @@ def like(pattern: str, size: float) -> float:
 
 
 def contained(pattern: int, size: float) -> float:
-    """Nanoseconds to look for a text of so many characters in another: at each place, as far as they are alike."""
+    """Nanoseconds to search a text of this many characters in another: at each position, as far as they agree."""
     return (8.0 + pattern / 2) * (size + 1)

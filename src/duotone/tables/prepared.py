@@ -46,22 +46,22 @@ from duotone.tables.sql.functions import FUNCTIONS
 from duotone.tables.work import Work, line, require_room, work_of
 
 FEW = 10
-"""Formulas and patterns whose statement is never long."""
+"""Up to this many formulas and patterns, a statement is never too long."""
 
 
 Reopen = Callable[[Any], tuple[Source, ParsedQuestion | None]]
 
 
 def at_once() -> None:
-    """Where a question waits for nothing before its answer is recorded."""
+    """For a question whose answer is recorded without waiting."""
 
 
 @dataclass(frozen=True, repr=False)
 class Prepared:
-    """A question that fits the table's columns and what was declared; no row has been read.
+    """A question that fits the table's columns and declarations; no row has been read.
 
-    `facts` say what is asked and how accurate the answer will be, `duotone.plotting.question` draws it; `release` answers it,
-    and `charge` does so through a ledger. Without `asked`, the question is only which groups there are.
+    `facts` describe it and how accurate the answer will be, `duotone.plotting.question` draws it; `release` answers it,
+    and `charge` does so through a ledger. Without `asked`, the question is which groups there are.
     """
 
     source: Source
@@ -69,20 +69,20 @@ class Prepared:
     by: tuple[str, ...]
     declared: Dataset
     most: int
-    """In how many groups a person counts at most."""
+    """Most groups in which a person counts."""
     listed: tuple[Key, ...] | None
     """The public list of groups."""
     terms: Terms
     compiled: Compiled | None = field(repr=False)
-    """What the engine is asked, made when the question was checked."""
+    """The compiled request to the engine."""
     reopen: Reopen = field(repr=False, compare=False)
-    """Opens the question's tables once more, as they were checked: from what `on` is given."""
+    """Opens the question's tables again, as they were checked: from the argument of `on`."""
 
     def on(self, table: Any) -> Prepared:
-        """The same question, which has been checked, of its table as it is open now.
+        """The same checked question for its table as it is open now.
 
-        So a service keeps a question that waits, and no connection. Nothing is checked again but that columns are the same, and
-        what the engine can do; where public rows have changed, it is another question to a ledger.
+        So a service keeps a waiting question without a connection. Only the columns and the engine's abilities are
+        checked again; if public rows have changed, it is another question for a ledger.
         """
         source, asked = self.reopen(table)
         with closed_on_error(source.close):
@@ -110,12 +110,12 @@ class Prepared:
 
     @cached_property
     def facts(self) -> Facts:
-        """All that is public about the question."""
+        """Everything public about the question."""
         return facts_of(self.source, self.asked, self.by, self.declared, self.most, self.terms, self.compiled)
 
     @property
     def comparisons(self) -> tuple[CompiledComparison, ...]:
-        """What each comparison asks of the engine."""
+        """The request of each comparison."""
         return () if self.compiled is None else self.compiled.comparisons
 
     @property
@@ -125,7 +125,7 @@ class Prepared:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What whoever asks should know about the question: each a sentence."""
+        """Notes for the asker, one sentence each."""
         return tuple(map(str, self.facts.notes))
 
     def error(self, margin: int) -> float:
@@ -133,7 +133,7 @@ class Prepared:
         return self.accuracy.error(margin)
 
     def quote(self) -> str:
-        """A sentence for a report about what is asked, before it is answered; `Answers.quote` has the answer, too.
+        """A sentence for a report about the question, before it is answered; `Answers.quote` has the answer, too.
 
         >>> import pyarrow as pa
         >>> from duotone import ApproxDP, prepare
@@ -150,22 +150,22 @@ removal;
         return f"In {self.facts.table}, {self.facts.text} {said} with {self.facts.report(self.facts.budget)}."
 
     def preview(self, people: int) -> Preview:
-        """How far what is compared must be from its limit for the answer to be right, or clear, of a public guess of `people`
-        people: with groups, in a group. Nothing is read."""
+        """How far the compared value must be from its limit for the answer to be right, or clear, for a public guess of
+        `people` people (in a group, if grouped). Nothing is read."""
         if self.compiled is None:
-            raise DuotoneError("a preview is of a question: which groups are shown depends on their people alone")
+            raise DuotoneError("only questions have a preview: which groups are shown depends on their numbers of people alone")
         definite = isinstance(self.terms, DefiniteTerms)
         return preview(self.compiled.tree, self.compiled.comparisons, self.accuracy, people, definite=definite)
 
     @property
     def normal(self) -> str:
-        """The question with everything declared that can change its answer, in a form in which the same looks the same."""
+        """The question with every declaration that can change its answer, in normal form."""
         return self._forms[0]
 
     @property
     def _forms(self) -> tuple[str, ...]:
-        """The normal form under which an answer is recorded. Of one count against a limit there is another one after it: terms
-        under which the count is recorded leave the limit out, and others keep it."""
+        """The normal form under which an answer is recorded. A single count against a limit has a second one: terms
+        that record the count leave the limit out, and others keep it."""
         texts = [f"GROUPS BY {json.dumps(self.by)}" if self.asked is None else self.asked.normal]
         if self.asked is not None and self.asked.counted and self.compiled is not None and self.compiled.count is not None:
             texts.append(self.asked.counted)
@@ -179,8 +179,8 @@ removal;
         return self.terms.cost
 
     def bill(self, ledger: Ledger, dataset: str | None) -> Bill:
-        """The dataset, the question and whom it is about, as a ledger knows them. Files whose columns have changed since the
-        question was checked are refused here, before anything is charged."""
+        """The dataset, question, unit and neighbours, as a ledger knows them. Files whose columns have changed since
+        the question was checked are refused here, before anything is charged."""
         if not isinstance(ledger, Ledger):
             raise DuotoneError('open a ledger first, as open_ledger("budget.ledger")')
         self.source.checked()
@@ -193,7 +193,7 @@ removal;
         return self.asked is not None and bool(self.asked.beside)
 
     def dataset_in(self, ledger: Ledger, dataset: str | None = None) -> str | None:
-        """The dataset of a ledger that is charged: the one that is named, or by the table's name; None where it has none."""
+        """The charged dataset of a ledger: the named one, or by the table's name; None if there is none."""
         named = dataset is not None or self._together or not self.source.named
         return dataset if named else dataset_of(self.source, ledger)
 
@@ -206,13 +206,13 @@ removal;
         asker: str | None = None,
         hold: Callable[[], None] = at_once,
     ) -> Answers:
-        """Charge a ledger, which may be named by its place, then release; the same question asked before is answered from its
-        record, free. Where no `dataset` is named, it is the table's name: of a file, without its ending.
+        """Charge a ledger (possibly given by its place), then release; a question that was asked before is answered
+        from its record, free. The default `dataset` is the table's name: a file's name without its ending.
 
-        Guarantee: the charge is on the disk before a coin is drawn, and, of definite answers, before the table is read. If
-        either fails, it is wasted. Where close calls are counted, the table is read before they are reserved, so that what
-        fails there wastes none. `hold` is called when all that depends on rows is done, or has failed, and before anything of
-        that is recorded: there a service waits for a public time.
+        Guarantee: the charge is on disk before a coin is drawn and, for definite answers, before the table is read. If
+        either fails, it is wasted. With close calls, the table is read before they are reserved, so that a failure
+        there wastes none. `hold` is called when all work on rows is done, or has failed, and before anything of it is
+        recorded: a service then waits for a public time.
         """
         read: list[Any] = []
 
@@ -243,15 +243,15 @@ removal;
         return self._reply(receipt.answer, owed.dataset, receipt, called)
 
     def recorded(self, ledger: Ledger, dataset: str, *, again: bool = False, asker: str | None = None) -> Answers | None:
-        """What `charge` would answer from the record, free; None where it would charge. What does not fit is refused as there.
-        Nothing is charged, and no row is read."""
+        """What `charge` would answer from the record, free; None if it would charge. Refuses what does not fit, as
+        `charge` does. Nothing is charged, and no row is read."""
         owed = self.bill(ledger, dataset)
         called = None if isinstance(self.terms, DefiniteTerms) else _close_calls(ledger, owed.dataset)
         receipt = ledger.recorded(owed.dataset, owed.question, self.cost, again=again, by=asker, **owed.about)
         return None if receipt is None else self._reply(receipt.answer, owed.dataset, receipt, called)
 
     def _reply(self, recorded: Any, about: str, receipt: Receipt | None = None, called: CloseCalls | None = None) -> Answers:
-        """What was drawn, as a ledger records it, in the shapes that people use."""
+        """A recorded draw, in the forms that people use."""
         read = {tuple(key): self.terms.from_record(answer) for key, answer in recorded["answers"]}
         missing = () if called is None else tuple(key for key in self.listed or ((),) if key not in read)
         answers = {key: answer for key, (answer, _) in read.items()}
@@ -277,8 +277,8 @@ removal;
 
     @uninterrupted
     def _drawn(self) -> Any:
-        """Read the table, and draw the definite answers: as a ledger records them, each with its margin; of groups, that they
-        may be shown."""
+        """Read the table, and draw the definite answers as a ledger records them, each with its margin; for groups,
+        which may be shown."""
         keys: Any = None
         people: Any = None
         levels: Any = None
@@ -305,7 +305,8 @@ removal;
 
     @uninterrupted
     def _read(self, cost: str, hold: Callable[[], None]) -> tuple[Any, Any]:
-        """The groups, in the order of their list, and their levels, which are NOT private; `cost` is what a failure costs."""
+        """The groups, in the order of their list, and their levels, which are NOT private; `cost` is what a failure
+        costs."""
         read: Any = None
         try:
             try:
@@ -320,8 +321,8 @@ removal;
 
     @uninterrupted
     def _called(self, read: list[Any], calls: int) -> tuple[Any, int]:
-        """What will be public, and how many of it were close calls: one group after the other, up to the last call. What was
-        read is taken out of its list."""
+        """The public outcomes, and how many were close calls: group by group, up to the last close call. The levels are
+        removed from the list that was read."""
         levels: Any = None
         terms = self.terms
         if isinstance(terms, DefiniteTerms):
@@ -336,22 +337,22 @@ removal;
 
     @property
     def population(self) -> People:
-        """Whom the question looks at."""
+        """Whose rows the question uses."""
         rows = None if self.compiled is None else self.compiled.rows
         return People(self.source, rows, self.declared.unit, self.by, self.most, self.listed)
 
     @cached_property
     def _plan(self) -> Any:
-        """What the engine will be given, for whoever asks what it costs; nothing is run."""
+        """The plan, for estimating its cost; runs nothing."""
         return plan_for(self.population, [(self.asked, self.compiled)])
 
     def work(self, rows: float) -> Work:
-        """What the engine does at most, where each private table has at most so many rows."""
+        """The engine's largest possible work, if each private table has at most this many rows."""
         return work_of(self._plan, rows, self.source.public, line(self.source.fields, self.source.longest))
 
     def checked(self) -> Self:
-        """The same question, if its budget has a table, what it makes of a row's texts fits in memory, and its statement is no
-        longer than may be. Of those that make no texts, and have few formulas and patterns, nothing can grow."""
+        """The same question, if its budget has a table, its texts fit into memory, and its statement is not too long.
+        Questions without computed texts and with few formulas and patterns always pass."""
         _ = self.terms.reach
         grows = [part for part in parts_of(self.asked) if isinstance(part, Formula | Like)]
         if len(grows) > FEW or any(isinstance(made, Formula) and FUNCTIONS[made.function].makes == "text" for made in grows):
@@ -360,8 +361,8 @@ removal;
         return self
 
     def _levels(self) -> tuple[Groups, Array, NDArray[np.int64]]:
-        """The groups that are asked about, how many people each has, and the levels that answers are then drawn from, no
-        further than the mechanism tells them apart. What this returns is NOT private."""
+        """The groups, how many people each has, and the levels for drawing answers, clipped at the mechanism's last
+        level. The result is NOT private."""
         keys, people, (levels,) = levels_of_all([self])
         reach = FURTHEST if isinstance(self.terms, DefiniteTerms) and self.terms.far else self.terms.reach
         return keys, people, np.clip(levels, -reach - 1, reach).astype(np.int64)
@@ -373,11 +374,11 @@ def _recorded(keys: Any, drawn: Iterable[Any], private: bool) -> dict[str, Any]:
 
 
 def levels_of_all(questions: Sequence[Prepared]) -> tuple[Groups, Array, list[Array]]:
-    """Groups, their people, and each question's levels, from one plan; the questions must look at the same people. What
-    this returns is NOT private.
+    """Groups, their people, and each question's levels, from one plan; the questions must be about the same people. The
+    result is NOT private.
 
-    Of a public list, groups come in the list's order, those that nobody is in among them. A question which groups there
-    are has the level that a group of so many people has.
+    A public list of groups keeps its order, including empty groups. The level of a question which groups there are is
+    that of a group of this size.
     """
     first = questions[0].population
     if any(other.population.seen != first.seen for other in questions):
@@ -393,8 +394,8 @@ def quote_all(
     again: bool = False,
     asker: str | None = None,
 ) -> list[Quote]:
-    """What questions about one table would cost a ledger, which may be named by its place, asked in turn: nothing is charged,
-    and no row is read."""
+    """What questions about one table would cost in a ledger (possibly given by its place), asked in turn; charges
+    nothing and reads no row."""
     if not questions:
         return []
     with opened_ledger(ledger) as opened:
@@ -411,8 +412,8 @@ def require_all_fit(
     again: bool = False,
     asker: str | None = None,
 ) -> None:
-    """Refuse questions that do not all fit into what is left, asked in turn, before the first is charged. (Who else asks in
-    the meantime may still leave too little for the last.)"""
+    """Refuse questions that do not all fit into what is left, asked in turn, before the first is charged. (Other askers
+    may still leave too little for the last.)"""
     for number, quote in enumerate(quote_all(questions, ledger, dataset, again=again, asker=asker), start=1):
         if not quote.fits:
             with opened_ledger(ledger) as opened:
@@ -422,12 +423,12 @@ def require_all_fit(
 
 
 def at(groups: Groups, places: Array) -> Groups:
-    """The keys of some groups only: of the others none is made."""
+    """The keys of some groups; keys of others are not created."""
     return groups.at(places) if isinstance(groups, Keys) else tuple(groups[place] for place in places)
 
 
 def order(groups: Groups) -> Array:
-    """The places of groups from the first key to the last; of listed ones, as they are."""
+    """The places of groups in the order of their keys; listed ones keep their order."""
     return groups.order() if isinstance(groups, Keys) else np.arange(len(groups))
 
 

@@ -1,6 +1,7 @@
-"""Preview: how far a count, a share, an average … must be from its limit for the answer to be right, of so many people.
+"""Preview: how far a count, a share, an average … must be from its limit for the answer to be right, with a given
+number of people.
 
-Nothing is read: the number of people is a public guess, and what follows from it holds for every table.
+Nothing is read: the number of people is a public guess, and the results hold for every table.
 """
 
 from __future__ import annotations
@@ -35,21 +36,22 @@ from duotone.tables.sql.comparison import (
 from duotone.tables.sql.condition import Operand
 
 OFTEN, SELDOM = 0.1, 0.01
-"""A toss-up is wrong at least so often; what is seldom wrong, at most so often."""
+"""The least probability of a wrong answer in a toss-up, and the highest of a seldom wrong answer."""
 MOST_PEOPLE = 2**42
 PRECISION = 10**12
-"""Of a square root, before it is rounded further."""
+"""Precision of a square root, before it is rounded further."""
 DIGITS = 3
-"""The digits of a distance that are shown; the rest is rounded so that what is said stays true."""
+"""Digits of a distance; it is rounded so that the statement stays true."""
 HEAD = "comparison", "if", f"wrong in {OFTEN:.0%} of answers or more", f"in {SELDOM:.0%} or fewer", "never wrong"
 TOO_CLOSE = "comparison", "if", f"too close in {OFTEN:.0%} of answers or more", f"in {SELDOM:.0%} or fewer", "in 1e-9 or fewer"
-"""What the columns of its table are: of answers that may be wrong, and of those that may be too close to call."""
+"""Columns of its table: for answers that may be wrong, and for those that may be too close to call."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """Of tables on one side of a limit: up to where every one is a toss-up, from where on all are seldom wrong, and from where
-    on never. These are values of what is compared, or numbers of people from flipping; None where there is no such value."""
+    """Tables on one side of a limit: the value up to which all are toss-ups, the value from which all are seldom wrong,
+    and the one from which they are never wrong. In units of the compared value, or in people from flipping; None
+    without such a value."""
 
     toss_up_to: Fraction | None
     seldom_from: Fraction | None
@@ -58,8 +60,8 @@ class Side:
 
 @dataclass(frozen=True)
 class ComparisonPreview:
-    """One comparison of a question, as `text`, and what `measure` is compared: its two sides, where it is true and where it is
-    not. `above` tells whether larger values are true; None where these are people from flipping."""
+    """One comparison of a question, as `text`, and its `measure`: the side where it is true, and the side where it is
+    false. `above`: larger values are true; None if these are people from flipping."""
 
     text: str
     measure: str
@@ -86,12 +88,12 @@ class ComparisonPreview:
 
 @dataclass(frozen=True, repr=False)
 class Preview:
-    """How accurate an answer will be, in the question's own units, of `people` people: with groups, in a group; of two sides
-    that are compared, on each.
+    """How accurate an answer will be, in the question's own units, with `people` people: in each group, if grouped; on
+    each side, if two sides are compared.
 
-    Guarantee: of every table of so many people or more, what is said to be seldom or never wrong is; of every table of so
-    many people, what is said to be a toss-up is one. Values are as they count: clipped, and on their grid. Of several
-    comparisons each is shown as if the others did not decide.
+    Guarantee: for every table of this many people or more, an answer called seldom or never wrong is; for every table
+    of this many people, one called a toss-up is. Values are as they count: clipped, and on their grid. Each of several
+    comparisons is shown as if the others did not decide.
     """
 
     people: int
@@ -106,12 +108,12 @@ class Preview:
 
     @property
     def title(self) -> str:
-        """What it is about."""
+        """Its heading."""
         return f"of {self.people:,} people, whatever else is in the table:"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know about it, each a sentence."""
+        """Notes, one sentence each."""
         several = ("each comparison is shown as if the others did not decide",) if len(self.comparisons) > 1 else ()
         return (*several, "with more people, answers are right from the same values on")
 
@@ -121,7 +123,7 @@ class Preview:
         return [row for compared in self.comparisons for row in compared.rows()]
 
     def document(self) -> dict[str, Any]:
-        """As JSON; a value that there is none of is null."""
+        """As JSON; a missing value is null."""
         return {"people": self.people, "comparisons": [_document(compared) for compared in self.comparisons]}
 
 
@@ -143,7 +145,8 @@ def preview(
     *,
     definite: bool,
 ) -> Preview:
-    """Of a question's `tree` and what became of its comparisons: where its answer is right; if not `definite`, where clear."""
+    """For a question's `tree` and its compiled comparisons: where its answer is right; if not `definite`, where it is
+    clear."""
     if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
         raise DuotoneError(f"a guess of how many people there are is a whole number from 1 to 2^42, got {people}")
     errors, never = accuracy.errors, accuracy.never
@@ -159,7 +162,7 @@ def preview(
 
 @dataclass(frozen=True)
 class _Margins:
-    """The last margin that is a toss-up, the first that is seldom wrong, and the first that never is."""
+    """The last margin that is a toss-up, the first that is seldom wrong, and the first that is never wrong."""
 
     toss_up: int | None
     seldom: int | None
@@ -174,8 +177,8 @@ class _Margins:
 
 
 def _first(holds: Callable[[int], bool]) -> int | None:
-    """The first margin from which on it holds, by doubling and bisection: errors only fall. None where it never does, as
-    without any privacy budget, or only for more people than can be guessed."""
+    """The first margin from which it holds, by doubling and bisection, since errors only fall. None if it never does,
+    as without any privacy budget, or only for more people than can be guessed."""
     high = 1
     while not holds(high):
         if high >= MOST_PEOPLE:
@@ -189,7 +192,7 @@ def _first(holds: Callable[[int], bool]) -> int | None:
 
 
 def _compared(atom: Atom, part: bool, units: Units | None, margins: Sequence[_Margins], people: int) -> ComparisonPreview:
-    """A comparison as it is written; with `part`, one of several that it is made of, in words."""
+    """A comparison as it is written; with `part`, one of its several parts, in words."""
     inner, measure, percent = words(atom)
     text = inner if not atom.text else f"{atom.text} ({inner})" if part else atom.text
     root = isinstance(atom, VarianceThreshold) and atom.root
@@ -224,7 +227,8 @@ def _root(value: Fraction, *, up: bool) -> Fraction:
 
 
 def rounded(value: Fraction, limit: Fraction | None, *, up: bool) -> Fraction:
-    """A value with few digits, upwards or downwards, as its distance from a limit allows; whole numbers stay as they are.
+    """A value with few digits, rounded upwards or downwards, as its distance from a limit allows; integers are
+    unchanged.
 
     >>> str(rounded(Fraction(4) + Fraction(1, 7), Fraction(4), up=True)), str(rounded(Fraction(1015), None, up=True))
     ('4143/1000', '1015')
@@ -238,7 +242,7 @@ def rounded(value: Fraction, limit: Fraction | None, *, up: bool) -> Fraction:
 
 
 def written(value: Fraction) -> str:
-    """A number to read, exactly: as a decimal, or if it is none, as a fraction.
+    """A number for display, exactly: as a decimal or, if it has none, as a fraction.
 
     >>> written(Fraction(12345)), written(Fraction(40125, 10000)), written(Fraction(1, 3))
     ('12,345', '4.0125', '1/3')
@@ -251,7 +255,7 @@ def written(value: Fraction) -> str:
 
 
 def words(atom: Atom) -> tuple[str, str, bool]:
-    """A comparison as text, what is measured, and whether that is a share."""
+    """A comparison as text, the measured value, and whether that is a share."""
     match atom:
         case LinearThreshold():
             return _linear_words(atom)
@@ -291,7 +295,7 @@ def _linear_words(atom: LinearThreshold) -> tuple[str, str, bool]:
 
 
 def _apart(atom: MeanDifference, what: str) -> str:
-    """Which of two is less which, in the order in which they are written."""
+    """The difference of two values, in the order in which they are written."""
     first, second = atom.weights
     if first * second > 0:
         return f"both {what}s together, by their weights"
@@ -300,7 +304,7 @@ def _apart(atom: MeanDifference, what: str) -> str:
 
 
 def _weighted(atom: LinearThreshold) -> str:
-    """Counts and sums with their weights; counts by their order, where there are several."""
+    """Counts and sums with their weights; counts by their order, if there are several."""
     names = ["count" if term.value is None else f"sum({term.value.column})" for term in atom.terms]
     names = [f"{name} {n}" if names.count(name) > 1 else name for n, name in enumerate(names, 1)]
     parts = [(term.weight, name) for term, name in zip(atom.terms, names, strict=True)]

@@ -1,11 +1,12 @@
-"""What a plan costs at most, by public facts alone: the plan, the rows that a table may have, the longest stored text.
+"""The highest cost of a plan, from public facts alone: the plan, the number of rows, the longest stored text.
 
-Whoever writes a question chooses what is done with each row, and could choose what takes long, or much memory, where one row
-has a certain value. So every operation of a plan has a rule here: how long a text it can make, how many nanoseconds it can
-take. A plan is what the engine gets, whole; so inner selects, joins, keys and readings are counted as what they are. An
+Whoever writes a question chooses the operations on each row, and could choose slow or memory-hungry ones for certain
+values. So every operation of a plan has a rule here: how long a text it can make, and how many nanoseconds it can take.
+The rules apply to the complete plan that the engine gets, including inner selects, joins, keys and conversions. An
 operation without a rule is refused.
 
-Guarantee: the numbers depend on the plan and on the limits alone, and never fall where a size, or the number of rows, grows.
+Guarantee: the numbers depend on the plan and on the limits alone, and never fall when a size, or the number of rows,
+grows.
 """
 
 from __future__ import annotations
@@ -27,60 +28,61 @@ from duotone.tables.patterns import UNKNOWN, contained, like, matched, pattern_s
 from duotone.tables.sql.functions.texts import LONGEST_TEXT
 
 PRINTED = 64
-"""Characters of a number, a date or a time as text, at most."""
+"""Most characters of a number, a date or a time as text."""
 PLAIN, CALENDAR, CAST = 12.0, 150.0, 300.0
-"""Nanoseconds for arithmetic and comparisons; for parts of dates; and for a value as one of another kind."""
+"""Nanoseconds for arithmetic and comparisons; for parts of dates; and for converting a value."""
 BY_CHARACTER, LETTER = 12.0, 80.0
-"""Nanoseconds for each character of a text that is made, or read as a value, of four bytes each; and for one whose kind or
-other case is looked up: about 35 were measured for letters from all of Unicode."""
+"""Nanoseconds for each character of a text that is made, or parsed as a value, of four bytes each; and for one whose
+class or case is looked up: about 35 were measured for letters from all of Unicode."""
 CUT = 6.0
-"""Nanoseconds for each character of a text up to the end of the part that is kept: about 5 were measured where letters of one
-to four bytes stand in no order, and 1 to 2 where all are alike."""
+"""Nanoseconds for each character of a text up to the end of the part that is kept: about 5 were measured for mixed
+letters of one to four bytes, and 1 to 2 for uniform ones."""
 STORED = 10.0
-"""Nanoseconds for each character of a stored text until an engine has read it, as far as it is kept: about 5 were measured of
-Parquet files, as texts are unpacked and checked for being UTF-8."""
+"""Nanoseconds for each character of a stored text until an engine has read it, as far as it is kept: about 5 were
+measured for Parquet files, as texts are unpacked and checked for being UTF-8."""
 FIELD, TAKEN_APART = 250.0, 16.0
-"""Nanoseconds for each field of a line of a text file, and for each character of a field as long as is read, used or not: about
-240 and 13 were measured where all fields are in quotes."""
+"""Nanoseconds for each field of a line of a text file, and for each read character of a field, used or not: about 240
+and 13 were measured with all fields in quotes."""
 COMPARED = 0.3
 """Nanoseconds for each byte that is compared, hashed or moved."""
 SCANNED, GATHERED, ORDERED = 150.0, 1000.0, 2000.0
-"""Nanoseconds for each row that is read; that is gathered in a group or joined; that is put in order."""
+"""Nanoseconds for each row that is read; that is grouped or joined; that is sorted."""
 PLANNED = 200_000.0
-"""Nanoseconds until an operation of a statement is written, planned and optimised, once for all rows; where a part is used
-twice, the statement has it twice. 40,000 to 150,000 were measured on long ones."""
+"""Nanoseconds for writing, planning and optimising an operation of a statement, once for all rows; a part that is used
+twice is in the statement twice. 40,000 to 150,000 were measured on long ones."""
 MOST_OPERATIONS = 20_000
-"""Of a statement."""
+"""Most operations of a statement."""
 BYTES, VALUE = 4, 16
-"""Of a character, and of a value besides its text."""
+"""Bytes of a character, and of a value besides its text."""
 
 
 class NoBound(DuotoneError):
-    """A plan does something for which no bound is known, or that has none."""
+    """A plan does something for which no bound is known, or none exists."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """Of an expression, for one row: the characters of its text, the nanoseconds until it is there, the texts that are made
-    for it, its own among them, each with its bytes (and what searches texts, with a row's part of its bytes), and the
-    operations that it is written with. Time is counted for each use of
-    a part; in memory, an engine has a part that is used twice once (what was measured is less)."""
+    """An expression's bound for one row: the characters of its text, the nanoseconds to compute it, the bytes of texts
+    that are made for it, its own included (and what searches texts, with a row's part of its bytes), and its
+    operations. Time is counted for each use of a part; in memory, an engine holds a part that is used twice once (less
+    was measured)."""
 
     size: float = 0.0
     nanoseconds: float = 0.0
     texts: frozenset[tuple[Any, float]] = frozenset()
     operations: float = 1.0
     rows: float = 0.0
-    """Of the public table, where it reads nothing else; a constant has infinitely many."""
+    """Rows of the public table, if it reads nothing else; infinite for a constant."""
     beneath: float = 0.0
-    """Nanoseconds in all, for those of its parts that read public columns alone: an engine may compute them for every public
-    row before it joins, and for none where no private row is left."""
+    """Total nanoseconds for parts that read public columns alone: an engine may compute them for every public row
+    before it joins, even if no private row is left."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """Of a plan: nanoseconds in all; bytes of texts for each row that is worked on at a time; bytes that are kept for all rows,
-    in memory; those of groups and orders, which an engine may also keep on a disk; and the operations of its statement."""
+    """A plan's bound: total nanoseconds; bytes of texts for each row that is processed at a time; bytes kept for all
+    rows, in memory; those of groups and sorting, which an engine may also spill to disk; and the operations of its
+    statement."""
 
     nanoseconds: float = 0.0
     room: float = 0.0
@@ -94,14 +96,14 @@ class Work:
 
 @dataclass(frozen=True)
 class _Rows:
-    """A relation: what its columns are bounded by, how many rows it has, and the work until they are there."""
+    """A relation: the bounds of its columns, its number of rows, and the work to produce them."""
 
     columns: Mapping[str, Bound]
     many: float
     work: Work
 
     def doing(self, bounds: Iterable[Bound], each: float = 0.0, kept: float = 0.0, spilled: float = 0.0) -> _Rows:
-        """The same after something is computed for each row."""
+        """The same after a computation on each row."""
         every = list(bounds)
         operations = sum(b.operations for b in every)
         nanoseconds = (
@@ -113,26 +115,27 @@ class _Rows:
 
 
 def work_of(plan: Any, rows: float, public: Mapping[Any, PublicSize] = MappingProxyType({}), stored: float = 0.0) -> Work:
-    """What a plan costs at most where each table has at most so many rows, but for public ones, whose size is known. `stored`
-    are the nanoseconds until a stored row is there as columns: see `line`."""
+    """The highest cost of a plan where each private table has at most this many rows; sizes of public ones are known.
+    `stored` is the nanoseconds to make columns of a stored row: see `line`."""
     relation = _Interpreter(float(rows), public, stored).relation(plan.op())
     return relation.doing(relation.columns.values()).work
 
 
 def line(fields: int, longest: int) -> float:
-    """Nanoseconds to take a line of a text file apart, of which no field is longer than is read."""
+    """Nanoseconds to parse a line of a text file in which no field is longer than what is read."""
     return fields * (FIELD + TAKEN_APART * longest)
 
 
 VECTOR = 2048
-"""Rows that an engine works on at a time, in each of its threads."""
+"""Rows that an engine processes at a time, in each of its threads."""
 
 
 def require_room(work: Work, limits: EngineLimits) -> None:
-    """Refuse a plan whose texts, or whose groups, might not fit in the memory that an engine has; or whose statement is so long
-    that an engine is busy with it though there are no rows.
+    """Refuse a plan whose texts or groups might not fit into the engine's memory, or whose statement is so long that an
+    engine is busy with it even without rows.
 
-    Guarantee: decided by the plan and the limits; so no row can make an engine run out of memory, which would be seen.
+    Guarantee: decided by the plan and the limits; so no row can make an engine run out of memory, which would be
+    visible.
     """
     if not work.operations <= MOST_OPERATIONS:
         raise DuotoneError(
@@ -158,7 +161,7 @@ class _Interpreter:
         return [self.value(node) for node in nodes]
 
     def _relation(self, node: Any) -> _Rows:
-        """What is computed in a select is counted where it is used, each time: engines may put it there."""
+        """What a select computes is counted at each use: engines may compute it there."""
         match node:
             case ops.DummyTable():
                 return _Rows({name: self.value(value) for name, value in node.values.items()}, 1, Work())
@@ -202,7 +205,7 @@ class _Interpreter:
         raise _no_rule(node)
 
     def _is_cut(self, value: Any) -> bool:
-        """Whether the value is a stored text that is read only up to the longest length."""
+        """Whether the value is a stored text that is cut to the longest length."""
         of = (self.value(field).size for field in value.find(ops.Field)) if value.dtype.is_string() else ()
         return math.inf in of and self.value(value).size < math.inf
 
@@ -245,8 +248,8 @@ class _Interpreter:
         return _Rows(columns, many, done.work + printed)
 
     def _joined(self, node: ops.JoinChain) -> _Rows:
-        """A row has one partner at most: keys of public tables, of people and of groups are there once. So a join with a public
-        table has no more rows than before, though all of the public ones may be looked at."""
+        """A row has at most one partner: keys of public tables, of people and of groups are unique. So a join with a
+        public table has no more rows than before, though all of the public ones may be read."""
         done = self.relation(node.first.parent)
         for link in node.rest:
             other, keys = self.relation(link.table.parent), self._each(link.predicates)
@@ -289,24 +292,25 @@ class _Interpreter:
 
 
 PARTS = 3
-"""How many times a list of a text's parts is in memory: it is doubled where it is full, and the old one stands beside it. 40
+"""How many times a list of a text's parts is in memory: it is doubled when it is full, with the old one beside it. 40
 bytes a character were measured."""
 SEARCHING = 6 * 2**20
-"""Bytes that a regular expression takes in each thread, at most: RE2 gives two thirds of its 8 MiB to what it compiles and to
-the states that it has met. 2.2 MB were measured."""
+"""Most bytes of a regular expression in each thread: RE2 gives two thirds of its 8 MiB to its program and its cached
+states. 2.2 MB were measured."""
 BY_COMPILED = 20
-"""States of a regular expression that take as long to compile as an operation takes to plan, at most: 43 were measured, and
+"""States of a regular expression that take at most as long to compile as planning an operation: 43 were measured, and
 each thread of an engine compiles them."""
 
 
 def _compiled(node: Any) -> float:
-    """Operations that compiling a regular expression stands for; of one whose states are not counted, its time is too long."""
+    """Operations that are as slow as compiling a regular expression; if its states are not counted, its time is too
+    long."""
     states = pattern_states(_constant(node.pattern)) if isinstance(node, ops.RegexSearch) else 0
     return states / BY_COMPILED if states < UNKNOWN else 0.0
 
 
 def _arguments(node: Any) -> list[Any]:
-    """The values that a value is made of."""
+    """The arguments of a value."""
     return [inner for inner in node.__children__ if isinstance(inner, ops.Value)] + [
         key.arg for key in node.__children__ if isinstance(key, ops.SortKey)
     ]
@@ -332,12 +336,13 @@ _AGGREGATES = (ops.Reduction, ops.AggUDF)
 
 
 def _gathers(state: Any) -> bool:
-    """Whether an aggregate puts each value in its place: different ones, the largest so many, a list."""
+    """Whether an aggregate stores each value: distinct ones, the largest few, a list."""
     return isinstance(state, ops.CountDistinct | ops.GroupConcat | ops.AggUDF)
 
 
 Rule = Callable[[Any, Sequence[float]], tuple[float, float]]
-"""Of an operation and the sizes of its parts: the size of its text, and nanoseconds besides those of its parts."""
+"""From an operation and the sizes of its parts: the size of its text, and nanoseconds in addition to those of its
+parts."""
 
 
 def _plain(cost: float) -> Rule:
@@ -349,8 +354,8 @@ def _letters(_: Any, sizes: Sequence[float]) -> tuple[float, float]:
 
 
 def _within(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
-    """If with two values. A text that is taken where it has at most so many bytes has at most so many characters: so stored
-    texts are cut (`engines.stored_values`)."""
+    """If with two values. A text that is taken if it has at most n bytes has at most n characters: so stored texts are
+    cut (`engines.stored_values`)."""
     size, cost = _chosen(node, sizes)
     test, kept, _ = node.args
     known = isinstance(test, ops.LessEqual) and isinstance(test.left, ops.ScalarUDF) and isinstance(test.right, ops.Literal)
@@ -360,12 +365,12 @@ def _within(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
 
 
 def _chosen(_: Any, sizes: Sequence[float]) -> tuple[float, float]:
-    """One of several values: as a text, each may be copied."""
+    """One of several values: if it is a text, each may be copied."""
     return max(sizes, default=0.0), COMPARED * sum(size for size in sizes if size < math.inf)
 
 
 def _compare(_: Any, sizes: Sequence[float]) -> tuple[float, float]:
-    """Texts are compared as far as the shortest goes."""
+    """Texts are compared up to the end of the shorter one."""
     return 0.0, COMPARED * BYTES * min(sizes)
 
 
@@ -390,7 +395,7 @@ def _with_separators(_: Any, sizes: Sequence[float]) -> tuple[float, float]:
 
 
 def _cut(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
-    """Characters are counted from the left: what stands before the part is passed over, what stands behind is not looked at."""
+    """Characters are counted from the left: what precedes the part is skipped, what follows is not read."""
     start, kept = (float(at.value) if isinstance(at, ops.Literal) else math.inf for at in (node.start, node.length))
     start = start if start >= 0 else math.inf
     return min(sizes[0], kept), CUT * min(sizes[0], start + kept)
@@ -409,7 +414,7 @@ def _replaced(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
 
 def _constant(node: Any) -> str:
     if not (isinstance(node, ops.Literal) and isinstance(node.value, str)):
-        raise NoBound("a text that is looked for must be written out, so that its length is known")
+        raise NoBound("a text to search for must be a constant, so that its length is known")
     return node.value
 
 
@@ -444,7 +449,7 @@ def _function(node: Any, sizes: Sequence[float]) -> tuple[float, float]:
 
 
 def _gathered_text(_: Any, sizes: Sequence[float]) -> tuple[float, float]:
-    """Numbers with commas between: they are sent, and nothing is made of them; what is kept is counted with the aggregate."""
+    """Numbers with commas: they are only sent; what is kept is counted with the aggregate."""
     return sizes[0] + sizes[1], 0.0
 
 
@@ -464,7 +469,7 @@ RULES: dict[str, Rule] = {
                      "TimestampTruncate", "DateTruncate", "TimestampAdd", "TimestampSub", "DateAdd", "DateSub",
                      "IntervalFromInteger"), _plain(CALENDAR)),
     "StringLength": lambda _, sizes: (0.0, BYTES * COMPARED * sizes[0]),
-    # letter by letter, but on Spark, whose memory is elsewhere
+    # character by character, but on Spark, whose memory is elsewhere
     **dict.fromkeys(("Lowercase", "Uppercase", "Strip", "LStrip", "RStrip"), _letters),
     "Substring": _cut,
     "StrRight": _right,
@@ -478,11 +483,11 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("Count", "CountStar", "CountDistinct", "Sum", "Min", "Max"), _plain(PLAIN)),
     "GroupConcat": _gathered_text,
 }  # fmt: skip
-"""What each operation makes of its parts, at most."""
+"""The most that each operation makes of its parts."""
 
 
 REFERRED = ("Literal", "SearchedCase", "IfElse", "Coalesce", "Greatest", "Least", "NullIf", "Min", "Max")
-"""What is one of its parts, whose text is not copied for it."""
+"""Operations that return one of their parts, whose text is not copied."""
 
 
 def _rule(node: Any) -> Rule:
@@ -495,4 +500,4 @@ def _rule(node: Any) -> Rule:
 
 
 def _no_rule(node: Any) -> NoBound:
-    return NoBound(f"no bound is known of how long {type(node).__name__} takes on a row: ask without it")
+    return NoBound(f"no bound is known for the time of {type(node).__name__} on a row: ask without it")

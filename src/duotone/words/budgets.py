@@ -50,7 +50,7 @@ def each(privacy: Definition | Numbers, *, symbols: bool = False) -> str:
 
 
 def definition_numbers(privacy: Definition) -> dict[str, float]:
-    """A definition in numbers to read: ε, δ, and e^ε where that was given; or order, price and δ."""
+    """A definition's numbers for display: ε, δ, and e^ε if that was given; or order, price and δ."""
     if isinstance(privacy, RenyiDP):
         return {"order": privacy.order, "price": float(privacy.price), "delta": float(privacy.delta)}
     numbers = {"epsilon": privacy.epsilon, "delta": float(privacy.delta)}
@@ -78,7 +78,7 @@ def left(numbers: Numbers, *, symbols: bool = False) -> str:
 
 
 def stated(numbers: Numbers) -> str:
-    """How many answers are left, at the accuracy that is stated.
+    """How many answers are left, at a stated accuracy.
 
     >>> stated({"answers": 993, "wrong": 0.001, "people": 236})
     '993 answers that are wrong at most once in a thousand if 236 people would flip them'
@@ -90,7 +90,7 @@ def stated(numbers: Numbers) -> str:
 
 
 def percent(share: float) -> str:
-    """A share to read: two digits that count, and no more than is there.
+    """A share for display, rounded down to one decimal, or to two below 10 %.
 
     >>> percent(1), percent(0.99285), percent(0.00715), percent(0.0)
     ('100 %', '99.2 %', '0.71 %', '0 %')
@@ -100,7 +100,7 @@ def percent(share: float) -> str:
 
 
 def one_of(many: int, share: float) -> str:
-    """What an answer cost, of a budget that so many answers at its price would use up, and of which this share is left.
+    """What an answer cost, in a budget of `many` answers at its price, and the share that is left.
 
     >>> one_of(140, 139 / 140)
     'one of 140 such answers; 0.71 % of the budget spent'

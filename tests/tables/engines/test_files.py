@@ -187,7 +187,7 @@ def test_several_parquet_files_are_one_table(tmp_path: Path) -> None:
         assert [t is None for _, t in values(table, "x", "t")].count(True) == 3  # which Arrow reads
     with prepare(folder, "select s, count(*) > 2 from visits group by s", P) as asked:
         assert asked.source.name == "visits"
-    with pytest.raises(DuotoneError, match="a file is there twice"):
+    with pytest.raises(DuotoneError, match="a file is listed twice"):
         open_source([*files, folder / ".." / "visits" / files[0].name])
     for paths, says in (
         ([*files, folder / "gone.parquet"], "there is no file"),

@@ -294,7 +294,7 @@ def test_tables_on_other_connections_are_refused(tmp_path: Path) -> None:
     with duckdb.connect() as held:
         held.register("rows", VISITS)
         held.execute("create table visits as select * from rows")
-        for also, why in ((LABS, "give the name that it has there"), ("nowhere", "has no table nowhere")):
+        for also, why in ((LABS, "give its name there"), ("nowhere", "has no table nowhere")):
             with pytest.raises(DuotoneError, match=why):
                 prepare(held, question, P, unit="nr", table="visits", also={"labs": also})
         with pytest.raises(DuotoneError, match="has the name of the table that is asked about, visits"):

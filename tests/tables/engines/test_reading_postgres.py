@@ -78,5 +78,5 @@ def test_names_on_postgres_mean_one_table(server: Any) -> None:
     with pytest.raises(DuotoneError, match=r"may be .*: rename one"):
         open_source(url, table="q.t")
     connection.execute("create database latin encoding 'LATIN1' locale 'C' template template0")
-    with pytest.raises(DuotoneError, match="does not keep text as UTF-8"):
+    with pytest.raises(DuotoneError, match="does not store text as UTF-8"):
         open_source(url.replace("/postgres?", "/latin?"), table="t")

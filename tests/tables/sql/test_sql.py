@@ -202,7 +202,7 @@ def test_plain_values_are_understood() -> None:
     with prepare(TABLE, "select v, count(*) > 1 group by v", epsilon=1, groups=["Y", "N"]) as asked:
         assert asked.listed == (("Y",), ("N",))
     assert duotone.select_groups(TABLE, "v", epsilon=1, delta=0.1).facts.by == ("v",)
-    with pytest.raises(DuotoneError, match="a list of groups has a list or tuple of values for each"):
+    with pytest.raises(DuotoneError, match="each entry of a list of groups must be a list or tuple of values"):
         prepare(TABLE, "select v, i, count(*) > 1 group by v, i", epsilon=1, groups=["Y", "N"])
 
 
@@ -387,7 +387,7 @@ NO_GRIDS: list[tuple[tuple[Any, ...], Any, str]] = [
     *(((-1, 3, step), "float", "a grid is a whole number or one over") for step in (0, -1, "-1/2", "3/2")),
     *((bounds, "float", "must be below the upper one") for bounds in ((1, 1), (2, 1))),
     *((bounds, "float", "thirty digits") for bounds in ((0, 2**100 + 1), (-(2**100) - 1, 0))),
-    ((0, 10, "1/2"), "integer", "its grid must be one too"),
+    ((0, 10, "1/2"), "integer", "its grid must be a whole number, too"),
     ((0, "1/2"), "integer", "multiples of its grid"),
 ]
 

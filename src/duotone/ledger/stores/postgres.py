@@ -14,13 +14,13 @@ from duotone.ledger.stores.postgres_schema import LOCK, VERSION, appending, dura
 from duotone.ledger.stores.store import SCHEMA, Entries, Pinned, Row, Store, must_be_known, number_of
 
 CREATION = 0x0D00_704E
-"""The advisory lock under which tables are made, since there is no table to lock yet."""
+"""The advisory lock for creating tables, since there is no table to lock yet."""
 LOCK_NOT_AVAILABLE = "55P03"
 """The code with which Postgres ends a wait for a lock."""
 
 
 class PostgresStore(Store):
-    """One connection for each process, one thread at a time on it; others wait up to `wait` seconds."""
+    """One connection for each process, used by one thread at a time; others wait up to `wait` seconds."""
 
     def __init__(self, url: str, wait: float) -> None:
         self._url = url
@@ -31,14 +31,14 @@ class PostgresStore(Store):
 
     @property
     def place(self) -> str:
-        """The server and the database; neither password nor options."""
+        """The server and the database, without password and options."""
         try:
             parts = urlsplit(self._url)
             host, port = parts.hostname or "localhost", parts.port
         except ValueError:
             return "postgresql://…"
         misread = "@" in f"{parts.query}{parts.fragment}" or set("@?=") & set(unquote(parts.path))
-        if misread:  # a password with a / or ? in it looks like this, and a question mark that was written as %3F
+        if misread:  # a password with a / or ? in it looks like this, and so does a question mark written as %3F
             return "postgresql://…"
         return f"postgresql://{host}{f':{port}' if port else ''}{parts.path}"
 
@@ -46,12 +46,12 @@ class PostgresStore(Store):
     def _writing(self, create: bool) -> Iterator[Entries]:
         """A transaction that keeps other writers out.
 
-        Guarantee: its commit waits for the disk, whatever the server, the role or the URL say by then; where the server does
-        not force its own log or pages to the disk, it is refused before anything is written.
+        Guarantee: its commit waits for the disk, whatever the settings of the server, the role or the URL; if the
+        server does not force its own log or pages to disk, it is refused before anything is written.
         """
         pinned = self._connected()
         schema = self._schema = self._schema or self._made(pinned, create)
-        # one round trip; every statement sees what was committed before it, so all later ones what the last writer left
+        # one round trip; every statement sees what was committed before it, so all later ones see what the last writer left
         begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; {only(schema)}; SELECT {schema}.{LOCK}; {durable(schema)}, {VERSION}"
         with self._transaction(pinned, begin) as (settings, execute):
             *others, version = settings[0]
@@ -79,13 +79,14 @@ class PostgresStore(Store):
 
     @contextmanager
     def _transaction(self, pinned: Pinned, begin: str) -> Iterator[tuple[list[Any], Execute]]:
-        """What the last statement of `begin` returned, and how to go on; commit in the end, in the process that began."""
+        """Run `begin`, and yield the last statement's result and a function for further ones; commit at the end, in the
+        process that began."""
         execute = _execute(pinned)
         try:
             yield execute(begin, ()), execute
             self._notices.clear()
             execute("COMMIT", ())
-            if self._notices:  # a wait for a synchronous standby that was cancelled
+            if self._notices:  # a cancelled wait for a synchronous standby
                 raise self._refusal("was extended on the server, but maybe not on its standbys")
         except BaseException:
             if pinned.ours:
@@ -95,16 +96,16 @@ class PostgresStore(Store):
     def _undo(self, pinned: Pinned) -> None:
         try:
             pinned.connection.rollback()
-        except _psycopg().Error:  # it is broken: the server undoes by itself
+        except _psycopg().Error:  # it is broken: the server rolls back by itself
             self._forget()
 
     def _made(self, pinned: Pinned, create: bool) -> str:
-        """The schema of the ledger, made where it has to be."""
+        """The schema of the ledger, created if necessary."""
         schema, version = _ledger(_execute(pinned))
         if self._known(version, create) == SCHEMA:
             return schema
         with self._transaction(pinned, f"BEGIN; SELECT pg_advisory_xact_lock({CREATION})") as (_, execute):
-            schema, version = _ledger(execute)  # somebody else may have done it meanwhile
+            schema, version = _ledger(execute)  # another process may have created it meanwhile
             if self._known(version, create) < SCHEMA:
                 execute(only(schema), ())
                 PostgresEntries(execute, schema).make()
@@ -118,7 +119,7 @@ class PostgresStore(Store):
         return version
 
     def _must_be_durable(self, settings: Sequence[Any]) -> str:
-        """Refuse a server on which a crash could hide spending; what it says of its standbys."""
+        """Refuse a server on which a crash could lose spending; returns what it says about its standbys."""
         commit, fsync, full_page_writes, permanent, plain, standbys = settings
         for ok, problem in (
             (commit in ("on", "remote_apply"), "runs with synchronous_commit off"),
@@ -136,7 +137,7 @@ class PostgresStore(Store):
         return str(standbys)
 
     def _ledger_error(self, error: Exception) -> LedgerError | None:
-        """The SQLSTATE code, or why there is no connection. The server's own message is left out: it may repeat parts of
+        """The SQLSTATE code, or why there is no connection. The server's own message is left out: it may quote parts of
         the URL."""
         if not isinstance(error, _psycopg().Error):
             return None
@@ -189,14 +190,14 @@ _REASONS = (
     (r"starting up|shutting down", "the server is starting or stopping"),
     (r"invalid (connection option|integer|port|URI|percent)|missing \"=\"", "its URL has parts that Postgres does not know"),
 )
-"""The first that fits counts. The words are libpq's and the server's in English; in others there is no reason."""
+"""The first match counts. The words are libpq's and the server's in English; in other languages there is no reason."""
 
 Execute = Callable[[str, Sequence[Any]], list[Any]]
 
 
 @dataclass(frozen=True)
 class PostgresEntries(Entries):
-    """Entries are appended by the ledger's own function, by its owner too."""
+    """Entries are appended by the ledger's own function, even by its owner."""
 
     schema: str
 
@@ -205,7 +206,7 @@ class PostgresEntries(Entries):
         self.execute(*appending(self.schema, row))
 
     def make(self) -> None:
-        """Make an empty ledger, and its functions."""
+        """Create an empty ledger, and its functions."""
         super().make()
         for statement in functions(self.schema):
             self.execute(statement, ())
@@ -221,7 +222,7 @@ def _psycopg() -> Any:
 
 def _execute(pinned: Pinned) -> Execute:
     def execute(sql: str, values: Sequence[Any]) -> list[Any]:
-        """What the last of the statements returned."""
+        """The result of the last statement."""
         cursor = pinned.use().execute(sql.replace("?", "%s") if values else sql, values or None)
         while cursor.nextset():
             pass
@@ -231,9 +232,9 @@ def _execute(pinned: Pinned) -> Execute:
 
 
 def _ledger(execute: Execute) -> tuple[str, int]:
-    """The schema that the ledger is in, quoted, and its version; where there is none, the schema for it and 0.
+    """The ledger's schema, quoted, and its version; without a ledger, the schema to create it in, and 0.
 
-    The catalogue is read as a table: its name look-ups may remember from before a wait that there was none.
+    The catalogue is read as a table: name look-ups may be cached from before a wait.
     """
     visible = "c.relname = 'duotone_ledger' AND c.relkind = 'r' AND pg_table_is_visible(c.oid)"
     home = f"SELECT quote_ident(nspname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {visible}"
@@ -247,7 +248,7 @@ def _ledger(execute: Execute) -> tuple[str, int]:
 def reason(error: Exception) -> str | None:
     """Why a connection failed, if its message tells.
 
-    Guarantee: one of a few fixed sentences; nothing of the message is in it.
+    Guarantee: one of a few fixed sentences, without any part of the message.
 
     >>> reason(OSError('connection to server at "h", port 5432 failed: FATAL:  password authentication failed for user "u"'))
     'the server refuses the password, or none was given'

@@ -1,10 +1,10 @@
-"""What the ledger's own functions in Postgres decide before they append: that a charge or an answer is written as Duotone
-writes it (`forms`), and that it adds up (`comparisons`).
+"""What the ledger's own functions in Postgres check before they append: that a charge or an answer is written as
+Duotone writes it (`forms`), and that it adds up (`comparisons`).
 
-Who asks may append, with any text, and nothing else. An entry that Duotone could not read would block its dataset for everybody
-and for ever; one under the key of another question would be taken for its answer. And what an entry carries (`after`) is
-compared with what the entry before it carries: a charge adds what it says, neither less nor more, and an answer, which is the
-first of its charge, adds nothing.
+An asker may append any text, and do nothing else. An entry that Duotone could not read would block its dataset for
+everybody permanently; one under the key of another question would be taken for its answer. And the state that an entry
+carries (`after`) is compared with that of the entry before: a charge adds exactly what it says, and an answer, which
+must be the first of its charge, adds nothing.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from itertools import groupby
 from duotone.model.cost import TOO_CLOSE
 
 LONGEST_NAME, LONGEST_QUESTION, LONGEST_DEFINITION = 200, 100_000, 3_000
-"""The characters of a name, a question, and a definition or what is fixed at the boundary."""
+"""Most characters of a name, a question, and a definition or a boundary."""
 NESTED = 66
-"""Lists and objects within each other in an entry: `DEEPEST` of an answer, the entry itself, and an empty one."""
+"""Most nested lists and objects in an entry: `DEEPEST` of an answer, the entry itself, and an empty one."""
 MOST_DIGITS = 4300
-"""Of a whole number that Python reads."""
+"""Most digits of an integer that Python reads."""
 OF_FORM = (
     "duotone_names(json)",
     "duotone_raw(text, text[])",
@@ -28,11 +28,11 @@ OF_FORM = (
     "duotone_formed(text, json)",
 )
 _CODED = r"""replace(replace(replace(body, E'\\\\', chr(127) || 's'), E'\\"', chr(127) || 'q'), E'\\', chr(127))::json"""
-"""JSON without a backslash, so that Postgres reads every string of it, also one that it could not hold. What is written as here
-has no character 127."""
+"""JSON without backslashes, so that Postgres reads every string in it, even one that it cannot store. Text written like
+this has no character 127."""
 _DECODED = r"""replace(replace(replace(written, chr(127) || 'q', E'\\"'), chr(127) || 's', E'\\\\'), chr(127), E'\\')"""
 _ESCAPES = r"E'\\\\(?![\\\\\"bfnrtu])|\\\\u[0-9a-f]{0,3}[A-F]|\\\\u00([2-6]|7[0-9a-e]|0[89acd])'"
-"""Those that Python does not write."""
+"""Escapes that Python does not write."""
 _STRING = r"""E'"([^"\\\\]|\\\\.)*"'"""
 _LISTS = r"E'\\[[^][{}]*\\]|\\{[^][{}]*\\}'"
 TIME = r"E'^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{6})?\\+00:00$'"
@@ -45,25 +45,26 @@ _ANSWER = "'^after,answer,at,(calls,)?charge,dataset,key,kind,(reserved,)?v$'"
 _AFTER = "'^allowances,answers,(calls,)?charges,closed,(reserved,)?spent,version$'"
 _COUNTS = "answers", "calls", "charges", "reserved"
 DIGITS = 200
-"""Decimal places of logarithms, where a definition gives e^ε."""
+"""Decimal places of logarithms, for a definition with e^ε."""
 DIGITS_READ = 4000
-"""Digits above and below the line of a sum, as it is read."""
+"""Most digits of a sum's numerator and denominator, when read."""
 EXACT, ROUNDED = "(2::numeric ^ 4224)", "(2::numeric ^ 510)"
 """From which number on a sum is rounded up, and by less than which part of it (see `ledger.sums`)."""
 LARGEST = 8192
 """The largest ε of a definition."""
 SLACK = "1e-150"
-"""How far a sum may be from one that a logarithm takes part in: more than `DIGITS` places lose, and nothing to spend."""
+"""How far a sum may be from a recomputed one that involves a logarithm: more than the error of `DIGITS` places, and too
+little to spend."""
 _BACKSLASHES = r"replace(body, E'\\\\', E'\\u005c')"
 """Each written as one escape, so that every backslash begins one."""
 _NO_TEXT = (
     r"E'\\\\u0000|\\\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\\\u[dD][c-fC-F])"
     r"|(?<!\\\\u[dD][89abAB][0-9a-fA-F]{2})\\\\u[dD][c-fC-F][0-9a-fA-F]{2}'"
 )
-"""The escapes that JSON has and a text of Postgres cannot hold: NUL, and half a pair of surrogates. To look
-at, each is the character 127, which no name has."""
+"""Escapes that JSON has and a text of Postgres cannot store: NUL, and unpaired surrogates. For inspection, each becomes
+the character 127, which no name has."""
 PRICED = "1e-30"
-"""How much more it may be where a price of one Rényi order follows from an ε: it is rounded up to fewer places."""
+"""Additional tolerance for a price of one Rényi order that follows from an ε: it is rounded up to fewer places."""
 _NUMBER = "[0-9]+(?:/[0-9]+)?"
 OF_SUMS = (
     "duotone_json(text)",
@@ -77,13 +78,13 @@ OF_SUMS = (
 
 
 def _printable() -> str:
-    """What a name may consist of, as a class of a regular expression."""
+    """The characters of a name, as a class of a regular expression."""
     runs = (list(run) for printable, run in groupby(range(sys.maxunicode + 1), lambda i: chr(i).isprintable()) if printable)
     return "".join(f"\\U{run[0]:08x}-\\U{run[-1]:08x}" for run in runs)
 
 
 def forms(schema: str, options: str) -> tuple[str, ...]:
-    """The statements that make these functions in a schema (quoted as the server quotes it)."""
+    """The statements that create these functions in a schema (quoted as the server quotes it)."""
     entries = f"{schema}.duotone_entries"
     counts = " AND ".join(f"coalesce((said #> '{{after,{name}}}')::text, '0') ~ '^(0|[1-9][0-9]{{0,17}})$'" for name in _COUNTS)
     return (
@@ -181,7 +182,7 @@ def forms(schema: str, options: str) -> tuple[str, ...]:
 
 
 def comparisons(schema: str, options: str) -> tuple[str, ...]:
-    """The statements that make these functions in a schema (quoted as the server quotes it)."""
+    """The statements that create these functions in a schema (quoted as the server quotes it)."""
     entries = f"{schema}.duotone_entries"
     counted = " AND ".join(
         f"coalesce((now -> '{name}')::text, '') = coalesce((before -> '{name}')::text, '')"

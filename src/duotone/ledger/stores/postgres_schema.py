@@ -1,7 +1,7 @@
-"""What a ledger in Postgres has beside its tables: functions by which it is locked and extended, and by which only.
+"""The functions of a ledger in Postgres, the only way to lock and extend it.
 
-Who asks may call them and read, and has no right to write a table. They run with the rights of the ledger's owner, on
-tables of one schema that stands in them by name, and nobody may call them unless the owner says so.
+Askers may call them and read, and have no right to write a table. They run with the rights of the ledger's owner, on
+tables of one schema, named explicitly, and nobody may call them without the owner's grant.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TYPES = {
     "answer": {"string": ("key", "at"), "object": ("after",), "number": ("v",)},
 }
 _OF_ASKER = {"string": ("by", "filed"), "object": ("asker_spent",)}
-"""What a charge has besides where there are allowances."""
+"""Further fields of a charge with allowances."""
 _STANDBYS = """
             WITH slots AS (SELECT slot_type, active_pid FROM pg_replication_slots WHERE NOT temporary),
             senders AS (
@@ -38,14 +38,15 @@ _STANDBYS = """
                     SELECT FROM slots WHERE slot_type = 'physical'
                     AND NOT EXISTS (SELECT FROM senders WHERE pid = active_pid AND sync_state = 'sync')) THEN 'asynchronous'
                 ELSE 'none' END"""
-"""Whether a standby is attached, or has a slot, that commits do not wait for: none; one; or hidden from the ledger's owner."""
+"""Whether a standby is attached, or has a slot, that commits do not wait for: none; one; or hidden from the ledger's
+owner."""
 _OWNER = "pg_has_role(session_user, current_user, 'MEMBER')"
 _SEARCHED = "SET search_path = pg_catalog, pg_temp"
 _RIGHTS = f"SECURITY DEFINER {_SEARCHED}"
 
 
 def functions(schema: str) -> tuple[str, ...]:
-    """The statements that make them in a schema (quoted as the server quotes it)."""
+    """The statements that create them in a schema (quoted as the server quotes it)."""
     return (
         *comparisons(schema, _SEARCHED),
         *forms(schema, _SEARCHED),
@@ -103,8 +104,8 @@ def functions(schema: str) -> tuple[str, ...]:
 
 
 def _well_formed(schema: str) -> str:
-    """A charge or an answer has every field of its kind, each of its type, and is of a dataset that is registered; a charge, of
-    one that is not closed."""
+    """A charge or an answer has every field of its kind, each of its type, and belongs to a registered dataset; a
+    charge, to one that is not closed."""
     typed = {
         kind: " AND ".join(f"json_typeof(said -> '{name}') = '{form}'" for form, names in forms.items() for name in names)
         for kind, forms in {**_TYPES, "of asker": _OF_ASKER}.items()
@@ -135,7 +136,7 @@ def _well_formed(schema: str) -> str:
 
 
 def only(schema: str) -> str:
-    """Names mean tables of this schema until the transaction ends, not temporary ones or others found first."""
+    """Names mean tables of this schema until the transaction ends, not temporary ones or others in the search path."""
     return f"SET LOCAL search_path = {schema}, pg_temp"
 
 
@@ -145,7 +146,8 @@ def text(value: str) -> str:
 
 
 def durable(schema: str) -> str:
-    """Make this transaction wait for the disk, and look at what else decides whether a crash, or a trigger, could lose it."""
+    """Make this transaction wait for the disk, and read the other settings by which a crash, or a trigger, could lose
+    it."""
     stronger = "CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END"
     tables = (
         "(SELECT count(*) = 0 FROM pg_catalog.pg_class c WHERE c.relname IN ('duotone_entries', 'duotone_ledger') "

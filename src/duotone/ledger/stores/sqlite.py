@@ -1,7 +1,7 @@
 """A ledger in a file: SQLite with a rollback journal, so that at rest everything is in that one file.
 
 Charges in a log beside the file would be missing from a copy, a hard link or a moved file. Here a commit is in the file
-before it ends, and on the disk (`synchronous = EXTRA`: also that the journal is gone, or it could come back in a power
+before it ends, and on disk (`synchronous = EXTRA`: including the journal's deletion, or it could reappear after a power
 cut and undo the commit). Reading opens the file read-only and changes nothing.
 """
 
@@ -34,7 +34,7 @@ from duotone.resources import temporary_folder
 READING = ("mmap_size = 0", "trusted_schema = OFF")
 SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "cache_spill = OFF", *READING)
 _INSIDE = threading.RLock()
-"""Held within every call of SQLite: a fork waits for it, since SQLite's own locks would stay locked in the child."""
+"""Held during every call of SQLite: a fork waits for it, since SQLite's own locks would stay locked in the child."""
 os.register_at_fork(before=_INSIDE.acquire, after_in_parent=_INSIDE.release, after_in_child=_INSIDE.release)
 
 
@@ -53,10 +53,10 @@ class SqliteStore(Store):
 
     @contextmanager
     def _writing(self, create: bool) -> Iterator[Entries]:
-        """A transaction that has the file to itself.
+        """A transaction with exclusive access to the file.
 
-        Guarantee: it is refused where a charge could be lost by way of another name of the file: through a hard link, a
-        mount of the file alone, or the journal of another state.
+        Guarantee: it is refused if a charge could be lost through another name of the file: a hard link, a mount of the
+        file alone, or the journal of another state.
         """
         with self._locked(writing=True, create=create) as opened:
             with self._reachable():
@@ -97,7 +97,7 @@ class SqliteStore(Store):
             raise self._refusal("does not end with the entry that its head names: verify it")
 
     def _known(self, entries: Entries, create: bool) -> int:
-        """The version of the schema, if this Duotone can use it; 0 for a file with nothing in it, to be filled."""
+        """The version of the schema, if this Duotone can use it; 0 for an empty file, to be filled."""
         version = schema_of(entries)
         if version == 0 and not create:
             raise LedgerError(f"{self._path} is not a ledger")
@@ -106,14 +106,14 @@ class SqliteStore(Store):
 
     @contextmanager
     def _locked(self, *, writing: bool, create: bool) -> Iterator[OpenFile]:
-        """The file at the path, locked. What is there after the wait counts, not what was there before."""
+        """The file at the path, locked. The file after the wait counts, not the one before."""
         try:
             opened = self._acquired(writing, create)
             if writing:
                 self._must_have_one_name(opened)
             yield opened
         finally:
-            held = self._opened.get(writing)  # none in a child that was forked meanwhile
+            held = self._opened.get(writing)  # not in a child that was forked meanwhile
             if held is not None:
                 held.settle()
 
@@ -139,7 +139,7 @@ class SqliteStore(Store):
         return self._opened[writing]
 
     def _identity(self) -> tuple[int, int] | None:
-        """Which file is at the path now."""
+        """The identity of the file at the path now."""
         try:
             status = self._file.stat()
         except OSError:
@@ -161,7 +161,7 @@ class SqliteStore(Store):
 
     @contextmanager
     def _reachable(self) -> Iterator[None]:
-        """Every failure to open or read a file as a LedgerError in plain words."""
+        """Turn every failure to open or read a file into a LedgerError in plain words."""
         try:
             yield
         except OSError as error:
@@ -189,7 +189,7 @@ class SqliteStore(Store):
 
 
 class OpenFile:
-    """A file with its lock, and the connection to it once there is one."""
+    """A file with its lock, and its connection once there is one."""
 
     def __init__(self, path: Path, lock: FileLock) -> None:
         self.path, self.lock = path, lock
@@ -197,13 +197,13 @@ class OpenFile:
         self._pinned: Pinned | None = None
 
     def connection(self) -> Pinned:
-        """The connection that writes, or reads, as it is locked for."""
+        """The connection, for writing or reading as it is locked."""
         if self._pinned is None:
             self._pinned = _connect(self.path, "rw", *SETTINGS) if self.lock.writing else _connect(self.path, "ro", *READING)
         return self._pinned
 
     def settle(self) -> None:
-        """Unlock it. A connection left within a transaction is ended before, since ending it may write to the file."""
+        """Unlock it. A connection within a transaction is closed before, since that may write to the file."""
         try:
             if self._pinned is not None and self._pinned.ours and self._pinned.connection.in_transaction:
                 self.disconnect()
@@ -239,7 +239,7 @@ def _connect(path: Path, mode: str, *settings: str) -> Pinned:
 
 @contextmanager
 def transaction(pinned: Pinned, begin: str) -> Iterator[Entries]:
-    """Commit in the end, and roll back after an error, in the process that began."""
+    """Commit at the end, and roll back after an error, in the process that began."""
 
     def execute(sql: str, values: Sequence[Any]) -> list[Any]:
         with _INSIDE:
@@ -258,7 +258,7 @@ def transaction(pinned: Pinned, begin: str) -> Iterator[Entries]:
 
 @contextmanager
 def copied(path: Path) -> Iterator[Pinned]:
-    """A connection to a copy, in which an interrupted commit is put in order without touching the original."""
+    """A connection to a copy, in which an interrupted commit is rolled back without changing the original."""
     if is_interrupted(path):
         check_journal(path, copied=True)
     with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:
@@ -271,7 +271,7 @@ def copied(path: Path) -> Iterator[Pinned]:
 
 
 def schema_of(entries: Entries) -> int:
-    """The version of the schema; 0 for a file with nothing in it.
+    """The version of the schema; 0 for an empty file.
 
     Guarantee: the file has the tables and indexes of a ledger and nothing else, so no trigger changes what is written.
     """
@@ -290,7 +290,7 @@ def schema_of(entries: Entries) -> int:
 
 @cache
 def _objects() -> frozenset[tuple[Any, ...]]:
-    """What SQLite lists in a ledger."""
+    """SQLite's list of a ledger's objects."""
     with _INSIDE, closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         for statement in TABLES:
             connection.execute(statement)

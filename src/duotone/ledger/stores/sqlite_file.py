@@ -1,11 +1,13 @@
-"""The file of a ledger: its lock, the journal of an interrupted commit beside it, and whether it is where it was last written.
+"""The file of a ledger: its lock, the journal of an interrupted commit beside it, and whether it was moved since it was
+last written.
 
 SQLite's own locks on a POSIX system belong to a process and vanish as soon as anything in it closes any descriptor of
-the file (a copy that the program makes, say); after a fork its tables of them are wrong. So a ledger is locked here, with a
-lock that belongs to one open descriptor, over the bytes that SQLite itself locks, and SQLite is asked to lock nothing.
+the file (a program that copies it, for example); after a fork its records of them are wrong. So Duotone locks a ledger
+itself, with a lock that belongs to one open descriptor, over the bytes that SQLite locks, and SQLite is told to lock
+nothing.
 
-SQLite looks for the journal of an interrupted commit under the name of the file. A file that was moved away from its
-journal is half a commit; a journal that waits where the file was would undo later charges once the file comes back.
+SQLite looks for the journal of an interrupted commit under the file's name. A file that was moved without its journal
+is half a commit; a journal left behind would undo later charges once the file comes back.
 """
 
 from __future__ import annotations
@@ -30,16 +32,17 @@ except ImportError:  # pragma: no cover (not a POSIX system)
 FIRST, LENGTH = 0x4000_0000, 512
 """The bytes that SQLite locks: pending, reserved, and 510 shared ones."""
 OWN_DESCRIPTOR: int | None = getattr(fcntl, "F_OFD_SETLK", None)
-"""Linux: a lock of an open descriptor that also conflicts with SQLite's. Elsewhere `flock`, which only Duotone respects."""
+"""Linux: a lock of an open descriptor that also conflicts with SQLite's. Elsewhere `flock`, which only Duotone
+respects."""
 SHORTEST, LONGEST = 0.0002, 0.01
-"""Seconds between two attempts: short at first, since a commit takes a millisecond, then longer, with some chance in it."""
+"""Seconds between two attempts: short at first, since a commit takes a millisecond, then longer, partly random."""
 MAGIC = bytes.fromhex("d9d505f920a163d7")
 WAL = b"\x02"
-"""The version that a file in WAL mode has in bytes 18 and 19."""
+"""The version in bytes 18 and 19 of a file in WAL mode."""
 
 
 class FileLock:
-    """A descriptor of the file, by which it is locked.
+    """A descriptor of the file, which holds its lock.
 
     Guarantee: while one holder has it exclusively nobody else has it, whatever else this process opens and closes.
     """
@@ -51,16 +54,16 @@ class FileLock:
 
     @property
     def identity(self) -> tuple[int, int]:
-        """Which file it is."""
+        """The identity of the file."""
         status = os.fstat(self.descriptor)
         return status.st_dev, status.st_ino
 
     def header(self) -> bytes:
-        """The first hundred bytes of the file, where SQLite keeps what it knows about it."""
+        """The first hundred bytes of the file: SQLite's header."""
         return os.pread(self.descriptor, 100, 0)
 
     def acquire(self, seconds: float) -> bool:
-        """Lock it, shared for reading and exclusively for writing; False if others kept it for so long."""
+        """Lock it, shared for reading and exclusively for writing; False if others held it for this long."""
         attempt: Callable[[], None] = self._flock
         if OWN_DESCRIPTOR is not None:
             attempt = self._own_writing if self.writing else self._own_reading
@@ -92,12 +95,12 @@ class FileLock:
             os.close(descriptor)
 
     def _own_writing(self) -> None:
-        """The pending byte first, and it is kept while readers end: no new one begins before a writer that waits."""
+        """Take the pending byte first, and hold it while readers finish: no new one starts before a waiting writer."""
         _lock(self.descriptor, fcntl.F_WRLCK, FIRST, 1)
         _lock(self.descriptor, fcntl.F_WRLCK, FIRST + 1, LENGTH - 1)
 
     def _own_reading(self) -> None:
-        """Past the pending byte, unless a writer waits there."""
+        """Pass the pending byte, unless a writer waits there."""
         _lock(self.descriptor, fcntl.F_RDLCK, FIRST, 1)
         try:
             _lock(self.descriptor, fcntl.F_RDLCK, FIRST + 1, LENGTH - 1)
@@ -109,12 +112,12 @@ class FileLock:
 
 
 def _lock(descriptor: int, kind: int, first: int, length: int) -> None:
-    """Lock bytes by this descriptor, without waiting; where there are no such locks, by this process."""
-    # C's struct flock: the kind, from the start of the file, the first byte, how many, and no process
+    """Lock bytes by this descriptor, without waiting; on systems without such locks, by this process."""
+    # C's struct flock: the type, from the start of the file, the first byte, how many, and no process
     command = fcntl.F_SETLK if OWN_DESCRIPTOR is None else OWN_DESCRIPTOR
     try:
         fcntl.fcntl(descriptor, command, struct.pack("hhqqi4x", kind, os.SEEK_SET, first, length, 0))
-    except PermissionError as error:  # another way to say that it is held
+    except PermissionError as error:  # another error code for a held lock
         raise BlockingIOError from error
 
 
@@ -124,7 +127,7 @@ def beside(path: Path, ending: str) -> Path:
 
 
 def mark_of(path: Path) -> int:
-    """A number for the place where a file's journal would be: the folder (by its own number, not its name) and the name.
+    """A number for the place of a file's journal: the folder (by its own number, not its name) and the name.
 
     A commit leaves it in the file, as SQLite's user_version. A file with another mark was moved or copied.
     """
@@ -133,7 +136,7 @@ def mark_of(path: Path) -> int:
 
 
 def is_mount_point(path: Path) -> bool:
-    """Whether the file itself is mounted here, apart from its folder and so from its journal."""
+    """Whether the file itself is mounted here, without its folder and so without its journal."""
     try:
         lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
     except OSError:  # not Linux
@@ -144,7 +147,7 @@ def is_mount_point(path: Path) -> bool:
 
 
 def is_interrupted(path: Path) -> bool:
-    """Whether the journal of a commit that did not end lies beside the file. Only true of a file that nobody is writing."""
+    """Whether the journal of an interrupted commit lies beside the file. Only meaningful if nobody is writing."""
     try:
         with beside(path, "-journal").open("rb") as journal:
             return journal.read(1) not in (b"", b"\0")
@@ -153,17 +156,17 @@ def is_interrupted(path: Path) -> bool:
 
 
 def check_journal(path: Path, *, copied: bool = False) -> None:
-    """Refuse a journal that does not belong to the file as it is: playing it back would undo what came after it.
+    """Refuse a journal that does not belong to the file's present state: rolling it back would undo later commits.
 
-    It belongs if no page 1 was written since (the counter of commits and the mark are those of the journal's copy), or if
-    the interrupted commit wrote it: one commit more, with this place's mark, since any other at this place would have met
-    the journal. Without a copy of page 1 nothing was written yet, and every page must be as it is in the journal. For
-    reading, both may have been `copied` here together: then the mark of the place before will do.
+    It belongs if page 1 was not written since (the commit counter and the mark equal those of the journal's copy), or
+    if the interrupted commit wrote it: one commit more, with this place's mark, since any other commit at this place
+    would have met the journal. Without a copy of page 1 nothing was written yet, and every page must be as in the
+    journal. For reading, both may have been `copied` here together: then the mark of the place before is accepted.
     """
     with beside(path, "-journal").open("rb") as journal, path.open("rb") as file:
         head = journal.read(28)
         if head[:8] != MAGIC or len(head) < 28:
-            return  # SQLite does not take it for a journal either
+            return  # SQLite ignores it as a journal, too
         pages, sector, size = (int.from_bytes(head[i : i + 4], "big") for i in (16, 20, 24))
         copies = _copies(journal.read()[sector - 28 :], size)
         now = file.read(100)
@@ -184,8 +187,8 @@ def check_journal(path: Path, *, copied: bool = False) -> None:
 
 
 def check_no_log(path: Path, header: bytes) -> None:
-    """Refuse a file whose charges may stand in a write-ahead log beside it, and such a log beside any file: SQLite would lay
-    its old pages over the file's."""
+    """Refuse a file with possible charges in a write-ahead log beside it, and such a log beside any file: SQLite would
+    copy its old pages over the file's."""
     log = beside(path, "-wal")
     if WAL in (header[18:19], header[19:20]):
         raise LedgerError(
@@ -200,12 +203,12 @@ def check_no_log(path: Path, header: bytes) -> None:
 
 
 def _commit(page: bytes) -> tuple[int, int]:
-    """SQLite's counter of commits, and the mark of the place of the last one."""
+    """SQLite's commit counter, and the mark of the place of the last commit."""
     return int.from_bytes(page[24:28], "big"), int.from_bytes(page[60:64], "big")
 
 
 def _copies(records: bytes, size: int) -> dict[int, bytes]:
-    """The journal's copies of pages by their number; the first of each counts."""
+    """The journal's copies of pages by number; the first copy of each counts."""
     copies: dict[int, bytes] = {}
     for at in range(0, len(records) - size - 7, size + 8) if size >= 512 else ():
         number = int.from_bytes(records[at : at + 4], "big")
@@ -215,7 +218,7 @@ def _copies(records: bytes, size: int) -> dict[int, bytes]:
 
 
 def snapshot(path: Path, folder: Path) -> Path:
-    """A copy of the file with what lies beside it, for reading what cannot be read in place without writing."""
+    """A copy of the file and its journal, for reading what cannot be read in place without writing."""
     names = [path, beside(path, "-journal")]
     for _ in range(100):
         before = [_state(name) for name in names]

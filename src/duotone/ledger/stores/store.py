@@ -1,5 +1,5 @@
-"""What a ledger needs of its store: one writer at a time, and a commit that has reached the disk when it returns; connections
-that a fork does not end (`Pinned`), and the reading of a whole ledger (`Scan`)."""
+"""The interface of a ledger's store: one writer at a time, and a commit that is on disk when it returns; connections
+that survive a fork (`Pinned`), and reading a whole ledger (`Scan`)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from typing import Any, Generic, TypeVar
 from duotone.errors import LedgerError
 
 SKEW = timedelta(seconds=60)
-"""How far clocks may differ: behind the last entry by less than this, its time is taken again; and no entry of an asker's is
-further ahead of the server that keeps a ledger."""
+"""How far clocks may differ: behind the last entry by less than this, its time is used again; and no asker's entry is
+further ahead of the server."""
 
 TABLES = (
     "CREATE TABLE duotone_ledger (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -29,17 +29,17 @@ TABLES = (
     "CREATE INDEX duotone_by_question ON duotone_entries (question, seq)",
     "INSERT INTO duotone_ledger VALUES ('schema', '1'), ('head', '0 ')",
 )
-"""What makes an empty ledger."""
+"""Statements that create an empty ledger."""
 SCHEMA = 1
 CHUNK = 1000
 End = TypeVar("End")
 LATEST, FEW = 100, 10
-"""The charges that are looked through for a text, and how many with it are read, at most."""
+"""How many charges are searched for a text, and how many matches are read, at most."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One entry as it is stored: `body` is its JSON, the columns before it are there to be searched."""
+    """One entry as it is stored: `body` is its JSON; the columns before it are for searching."""
 
     seq: int
     dataset: str
@@ -56,8 +56,8 @@ COLUMNS = "seq, dataset, kind, question, body, hash"
 class Entries:
     """The entries of a ledger as one transaction sees them.
 
-    `execute(sql, values)` is the database's, with ? for values; `copied` says that they are read from a copy, which it would
-    take long to make again; `doubt` says why a failover could forget what is written, where it could.
+    `execute(sql, values)` is the database's, with ? for values; `copied`: they are read from a copy, which would take
+    long to make again; `doubt` says why a failover could lose what is written, if it could.
     """
 
     execute: Callable[[str, Sequence[Any]], list[Any]]
@@ -65,13 +65,13 @@ class Entries:
     doubt: str | None = field(default=None, kw_only=True)
 
     def head(self) -> tuple[int, str]:
-        """How many entries there are, and the hash of the last; −1 where that is damaged, which matches no ledger."""
+        """How many entries there are, and the hash of the last; −1 if that is damaged, which matches no ledger."""
         stored = self.execute("SELECT value FROM duotone_ledger WHERE name = 'head'", ())
         seq, _, digest = str(stored[0][0] if stored else "").partition(" ")
         return int(seq) if seq.isdecimal() else -1, digest
 
     def at(self, seq: int) -> Row | None:
-        """The entry of this number."""
+        """The entry with this number."""
         return self._one("WHERE seq = ? ", (seq,))
 
     def append(self, row: Row) -> None:
@@ -79,19 +79,19 @@ class Entries:
         self.fill([row], lambda: (row.seq, row.hash))
 
     def last(self, dataset: str | None = None, kind: str | None = None) -> Row | None:
-        """The latest entry, of a dataset or of a kind of it."""
+        """The latest entry, of a dataset or of one of its kinds."""
         return next(iter(self.latest(1, dataset, kind)), None)
 
     def latest(self, many: int, dataset: str | None = None, kind: str | None = None) -> list[Row]:
-        """The latest entries, of a dataset or of a kind of it, the last first."""
+        """The latest entries, of a dataset or of one of its kinds, the last first."""
         return self._found(f"DESC LIMIT {int(many)}", {"dataset =": dataset, "kind =": kind})
 
     def some(self, dataset: str | None = None, kind: str | None = None, *, after: int | None = None) -> list[Row]:
-        """A thousand entries in order, of a dataset or of a kind of it, after a number; fewer where these are the last."""
+        """Up to a thousand entries in order, of a dataset or of one of its kinds, after a number; fewer at the end."""
         return self._found(f"LIMIT {CHUNK}", {"seq >": after, "dataset =": dataset, "kind =": kind})
 
     def every(self, dataset: str, kind: str | None = None, *, after: int | None = None) -> Iterator[Row]:
-        """All of these, read some at a time."""
+        """All of these, read in pieces."""
         rows = self.some(dataset, kind, after=after)
         yield from rows
         while len(rows) == CHUNK:
@@ -115,7 +115,7 @@ class Entries:
         return [Row(*row) for row in self.execute(chosen, (dataset, text))]
 
     def filed(self, key: str) -> Row | None:
-        """The latest entry that is filed under an asker."""
+        """The latest entry filed under an asker."""
         return self._one("WHERE question = ? AND kind IN ('charge', 'asker', 'allowance') ", (key,))
 
     def _one(self, where: str, values: Sequence[Any]) -> Row | None:
@@ -126,7 +126,7 @@ class Entries:
         return [Row(*row) for row in self.execute(f"SELECT {COLUMNS} FROM duotone_entries {which}", values)]
 
     def ends_at_its_head(self) -> bool:
-        """Whether the head is the last entry, and that one is found by every way in which entries are looked up."""
+        """Whether the head is the last entry, and every kind of look-up finds that entry."""
         last = self.last()
         if last is None:
             return self.head() == (0, "")
@@ -135,14 +135,14 @@ class Entries:
         return self.head() == (last.seq, last.hash) and all(row == last for row in lookups)
 
     def fill(self, rows: Iterable[Row], head: Callable[[], tuple[int, str]]) -> None:
-        """Add entries, and move the head to where they end: all those of another ledger, where this one has none."""
+        """Add all entries of another ledger to an empty one, and move the head to the last."""
         for row in rows:
             self.execute(f"INSERT INTO duotone_entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", astuple(row))
         seq, digest = head()
         self.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'head'", (f"{seq} {digest}",))
 
     def make(self) -> None:
-        """Make an empty ledger."""
+        """Create an empty ledger."""
         for statement in TABLES:
             self.execute(statement, ())
 
@@ -165,7 +165,7 @@ def must_be_known(version: int) -> None:
 class Store(ABC):
     """A place for a ledger. One thread uses it at a time, and a forked child keeps nothing that its parent opened.
 
-    What differs between a file and a server stands behind the underscores.
+    Methods with an underscore differ between a file and a server.
     """
 
     def __init__(self, wait: float) -> None:
@@ -183,10 +183,10 @@ class Store(ABC):
 
     @contextmanager
     def writing(self, *, create: bool = False) -> Iterator[Entries]:
-        """The only writer until the block ends; then everything is on the disk, or, after an error, nothing is.
+        """Be the only writer during the block; at its end everything is on disk or, after an error, nothing is.
 
         Guarantee: when the block has ended without an error, its entries survive a crash of the process and of the
-        machine. With `create`, a ledger is made where there is none.
+        machine. With `create`, a missing ledger is created.
         """
         with self._lock, self._sentences(), self._writing(create) as entries:
             yield entries
@@ -219,7 +219,7 @@ class Store(ABC):
 
     @abstractmethod
     def _writing(self, create: bool) -> AbstractContextManager[Entries]:
-        """A transaction that keeps other writers out, and is on the disk when it ends."""
+        """A transaction that keeps other writers out, and is on disk when it ends."""
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Entries]:
@@ -227,7 +227,7 @@ class Store(ABC):
 
     @abstractmethod
     def _forget(self) -> None:
-        """Close what this process opened, and drop what another one did."""
+        """Close what this process opened, and drop what another one opened."""
 
     @abstractmethod
     def _ledger_error(self, error: Exception) -> LedgerError | None:
@@ -235,11 +235,11 @@ class Store(ABC):
 
 
 class Pinned:
-    """A connection that ends only when the process that opened it says so.
+    """A connection that only the process that opened it can end.
 
-    A forked child inherits the object, but the file descriptors, locks and journal behind it are the parent's: closing it
-    there would undo the parent's transaction while it runs. So nothing closes it by accident: an extra reference keeps it
-    from being finalised, by garbage collection and at exit alike.
+    A forked child inherits the object, but the file descriptors, locks and journal behind it are the parent's: closing
+    it there would undo the parent's transaction while it runs. So nothing closes it by accident: an extra reference
+    prevents its finalisation, by garbage collection and at exit.
     """
 
     def __init__(self, connection: Any) -> None:
@@ -258,7 +258,7 @@ class Pinned:
         return self.connection
 
     def close(self) -> None:
-        """Close it, in the process that opened it; elsewhere forget it."""
+        """Close it, in the process that opened it; elsewhere drop it."""
         connection, self.connection = self.connection, None
         if connection is not None and self.ours:
             connection.close()
@@ -266,10 +266,10 @@ class Pinned:
 
 
 class Scan(Generic[End]):
-    """Every entry in order, or those of a dataset; `end()` is what `last_look` saw in the transaction with the last of them.
+    """Every entry in order, or those of a dataset; `end()` is what `last_look` saw in the transaction of the last one.
 
-    Entries are only ever added, so what is read is the ledger as of its last transaction. Each one begins with the entry
-    that the one before ended with: a ledger that was replaced meanwhile is noticed.
+    Entries are only ever added, so what is read is the ledger as of its last transaction. Each transaction starts with
+    the last entry of the one before, so a ledger that was replaced meanwhile is noticed.
     """
 
     def __init__(self, store: Store, last_look: Callable[[Entries], End], dataset: str | None = None) -> None:
@@ -289,7 +289,7 @@ class Scan(Generic[End]):
             last = rows[-1] if rows else None
 
     def _piece(self, entries: Entries, last: Row | None) -> tuple[list[Row], bool]:
-        """The entries after `last`, a thousand at most, and whether these are the last ones."""
+        """The entries after `last`, at most a thousand, and whether these are the last ones."""
         rows = entries.some(self._dataset, after=None if last is None else last.seq - 1)
         complete = len(rows) < CHUNK
         if last is not None and (not rows or rows.pop(0) != last):
@@ -299,7 +299,7 @@ class Scan(Generic[End]):
         return rows, complete
 
     def end(self) -> End:
-        """The end of the ledger as it was seen after the last entry was read."""
+        """The end of the ledger as it was after the last entry was read."""
         if not self._end:
             raise LedgerError(f"the ledger {self._store.place} has not been read to its end")
         return self._end[0]
@@ -310,7 +310,7 @@ _STORES: weakref.WeakSet[Store] = weakref.WeakSet()
 
 def _in_child() -> None:
     for store in list(_STORES):
-        store._lock = threading.RLock()  # the old one may be held by a thread that is not here
+        store._lock = threading.RLock()  # the old one may be held by a thread that does not exist here
         store._forget()
 
 

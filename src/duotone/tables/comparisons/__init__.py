@@ -1,9 +1,9 @@
-"""Compiled comparisons: what each kind asks of an engine, and the levels that follow from what comes back.
+"""Compiled comparisons: what each kind requests of an engine, and how results become levels.
 
-`compile_question` knows the kinds. They stand by what they ask for: `threshold` has sums over people against a limit (counts,
-shares, averages, quantiles), `difference` what a search decides (two averages, a variance), `counts` what follows from how many
-people have each value (arithmetic of counts, a mode, different values). To add a kind: `sql/comparison` and
-`sql/build_comparison` (how it is written), `questions` (its level), and its place in `compile_question`.
+`compile_question` dispatches on the kind. `threshold` has sums over people against a limit (counts, shares, averages,
+quantiles), `difference` what needs a search (two averages, a variance), `counts` what depends on the number of people
+with each value (arithmetic of counts, a mode, distinct values). To add a kind: `sql/comparison` and
+`sql/build_comparison` (its syntax), `questions` (its level), and a case in `compile_question`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ Levels = Callable[[Results, Array], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class CompiledComparison:
-    """A comparison on the engine: the columns of a person, what is requested of them, and the levels that follow, from
-    the results and how many people there are. `exact` tells whether these are distances; `settled`, that the answer is
-    the same on every table."""
+    """A comparison for the engine: a person's columns, the request for them, and the levels from the results and the
+    number of people. `exact`: levels are distances; `settled`: the answer is the same on every table."""
 
     columns: PersonColumns
     requests: Mapping[str, Request]
@@ -39,12 +38,12 @@ class CompiledComparison:
     grids: Mapping[str, Grid] = field(default_factory=dict)
     settled: Settled | None = None
     units: Units | None = None
-    """What tells how far the statistic that is compared must be from its limit; None where there is no such number."""
+    """Converts distances to the statistic's own units; None if it has no such unit."""
     searched: int = 0
-    """Changes up to which a level is searched for; 0 where it follows at once."""
+    """Most changes for which a level is searched; 0 if no search is needed."""
 
 
 def group_levels(people: Array, declared: Dataset, level: Callable[[int, int | None], float]) -> NDArray[np.float64]:
-    """The levels of groups, each by itself: from its place, and how many people it has where one may change for another."""
+    """The levels of groups, computed one by one: from a group's index, and the number of people (under replace)."""
     every = people.tolist() if declared.replaced else [None] * len(people)
     return np.array([level(group, n) for group, n in enumerate(every)], dtype=float)

@@ -1,4 +1,4 @@
-"""What follows from how many people have each value: arithmetic of counts, whether one choice wins, how many values differ."""
+"""Questions that depend on how many people have each value: arithmetic of counts, a winning choice, distinct values."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from duotone.tables.sql.scoring import unions
 
 MOST_CELLS = 6
 FEWER = (
-    "; make one row of each first, which is in fewer: from (select {unit}, max(arm) as arm, bool_or(sick) as sick … group by "
-    "{unit}), and count rows"
+    "; first make one row per person, which needs fewer: from (select {unit}, max(arm) as arm, bool_or(sick) as sick … "
+    "group by {unit}), and count rows"
 )
 ROUNDING = 2.0**-50
 """More than the relative error of one operation on floats."""
@@ -33,7 +33,7 @@ Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 SEARCHED = 10**5
-"""Tables that are looked at, at most, to tell margins apart; beyond, only as many as answers need."""
+"""Most tables that are examined for margins; beyond, only as many as answers need."""
 
 
 def counts_comparison(atom: CountsComparison, declared: Dataset, reaches: Reach) -> CompiledComparison:
@@ -71,9 +71,9 @@ def counts_comparison(atom: CountsComparison, declared: Dataset, reaches: Reach)
 
 
 def holding(atom: CountsComparison, counts: Mapping[Condition, Counts]) -> NDArray[np.bool_]:
-    """Whether the comparison is true of each table; where it divides by zero it is not.
+    """Whether the comparison is true of each table; a division by zero makes it false.
 
-    Floats decide where their errors cannot matter, and fractions elsewhere.
+    Floats decide where their errors cannot matter, fractions elsewhere.
     """
     with np.errstate(all="ignore"):
         value, error = _float(atom.expression, counts)
@@ -102,7 +102,7 @@ def _float(expression: Expression, counts: Mapping[Condition, Counts]) -> Pair:
             return value, da + db + ROUNDING * (np.abs(a) + np.abs(b))
         case "*":
             return a * b, np.abs(a) * db + np.abs(b) * da + da * db + ROUNDING * np.abs(a * b)
-    value = a / b  # by what may be zero: then the error is no number, and fractions decide
+    value = a / b  # the divisor may be zero: then the error is NaN, and fractions decide
     room = np.where(np.abs(b) > 2 * db, np.abs(b) - db, 0.0)
     return value, (da + np.abs(value) * db) / room + ROUNDING * np.abs(value)
 
@@ -139,7 +139,7 @@ def mode_is(atom: ModeIs, declared: Dataset, reach: int) -> CompiledComparison:
 
 
 def distinct_threshold(atom: DistinctThreshold, declared: Dataset, reach: int) -> CompiledComparison:
-    """At least so many different values: the rarest go first, and newcomers bring new ones."""
+    """At least a number of distinct values: the rarest are removed first, and newcomers bring new ones."""
     if declared.unit is not None and declared.per_unit not in ("min", "max"):
         raise Refusal("per_unit missing of different values")
 

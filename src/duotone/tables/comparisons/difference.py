@@ -1,4 +1,4 @@
-"""What a search over people decides: two averages, shares or quantiles against each other, and how far values are spread."""
+"""Questions that need a search over people: two averages, shares or quantiles against each other, and variances."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ from duotone.tables.sql.condition import Condition, IsNull, Not, Operand, combin
 from duotone.tables.sql.scoring import grid_of
 
 MOST_LEVELS: Mapping[Neighbours, int] = {"add-remove": 2000, "replace": 1000}
-"""The levels of a difference of averages are searched for in time that grows with their square: some seconds for so many."""
+"""The search for levels of a difference of averages takes time quadratic in their number: some seconds for this
+many."""
 WHETHER = Grid(0, 1, Fraction(1))
 """The values of a share."""
 LARGEST_WEIGHT = Fraction(2) ** 60
 FINEST = 2**20
-"""The denominator of a quantile, at most: times a number of people below 2^42, no engine's whole numbers overflow."""
+"""Largest denominator of a quantile: multiplied by fewer than 2^42 people, it overflows no engine's integers."""
 
 
 def mean_difference(atom: MeanDifference, declared: Dataset, reach: int) -> CompiledComparison:
@@ -62,8 +63,8 @@ def mean_difference(atom: MeanDifference, declared: Dataset, reach: int) -> Comp
 
 
 def _units(compared: Compared, declared: Dataset) -> Units:
-    """The difference as it is compared, so that a yes is above the limit. Of quantiles there is none: one person may move a
-    quantile from one bound to the other."""
+    """The difference, arranged so that a yes is above the limit. None for quantiles: one person may move a quantile
+    from one bound to the other."""
     (low, high), (other_low, other_high) = compared.bounds
     weight, other = compared.weights
     spans = weight * (high - low), other * (other_high - other_low)
@@ -86,7 +87,7 @@ def _request(side: Measure, reach: int) -> Request:
 
 
 def _compared(atom: MeanDifference, on: Sequence[Grid], shared: bool) -> tuple[Compared, tuple[bool, bool]]:
-    """As w·first − v·second with positive weights; and which side, counting the other way, is seen in a mirror."""
+    """As w·first − v·second with positive weights; and which side is negated because it counts the other way."""
     first, second = (weight * grid.step for weight, grid in zip(atom.weights, on, strict=True))
     if not (abs(atom.limit) <= LARGEST and all(1 / LARGEST_WEIGHT <= abs(w) <= LARGEST_WEIGHT for w in (first, second))):
         raise DuotoneError("the numbers of the question are too large or too fine")
@@ -99,16 +100,18 @@ def _exact(sides: Sequence[Measure], declared: Dataset) -> bool:
     shares = _shares(sides)
     conditions = [side.where for side in sides] + [share for _, share in shares]
     known = combinations(conditions)[1] and independent(declared.unit, conditions, [side.value for side in sides])
-    return known and all({(True, True), (True, False)} <= combinations(share)[0] for share in shares)  # each is met, and missed
+    return known and all(
+        {(True, True), (True, False)} <= combinations(share)[0] for share in shares
+    )  # people with a value that meets it, and with one that does not
 
 
 def _shares(sides: Sequence[Measure]) -> list[tuple[Condition, Condition]]:
-    """Of each share, who is on its side, and who of these counts."""
+    """For each share, who is on its side, and who of them counts."""
     return [(side.where, side.value) for side in sides if not isinstance(side.value, Operand)]
 
 
 def _require_one_value_each(sides: Sequence[Measure], declared: Dataset, reach: int) -> None:
-    """With a unit a person has one value on each side; and the search must end soon."""
+    """With a unit, a person needs one value on each side; and the search must end soon."""
     most = MOST_LEVELS[declared.neighbours]
     if reach > most:
         what = "averages" if all(side.q is None for side in sides) else "quantiles"
@@ -123,7 +126,7 @@ def _require_one_value_each(sides: Sequence[Measure], declared: Dataset, reach: 
 
 
 def _settled(sides: Sequence[Measure], compared: Compared, mirrored: Sequence[bool], on: Sequence[Grid]) -> Settled | None:
-    """Without anybody on a side it is a no; so some difference must be large enough for there to be a yes."""
+    """Settled if no difference of possible values can reach the limit, as an empty side is a no."""
     ranges = []
     for side, turned, grid in zip(sides, mirrored, on, strict=True):
         if isinstance(side.value, Operand):
@@ -149,7 +152,7 @@ def _side(result: Result, side: Measure, group: int, mirrored: bool) -> AnySide:
 
 
 MOST_VARIANCE_LEVELS = 1000
-"""The levels of a variance are searched for in time that grows with their square: some seconds for so many."""
+"""The search for levels of a variance takes time quadratic in their number: some seconds for this many."""
 
 
 def variance_threshold(atom: VarianceThreshold, declared: Dataset, reach: int) -> CompiledComparison:
@@ -188,7 +191,7 @@ def variance_threshold(atom: VarianceThreshold, declared: Dataset, reach: int) -
 
 
 def _settled_variance(atom: VarianceThreshold, grid: Grid, limit: Fraction) -> Settled | None:
-    """Between two bounds a variance is at most a quarter of their distance squared; of a sample, a half."""
+    """Between two bounds a variance is at most a quarter of their distance squared; a sample variance, a half."""
     if not possible(atom.where, Not(IsNull(atom.value))):
         return Settled(False, "no row can satisfy its condition")
     most = Fraction((grid.high - grid.low) ** 2, 2 if atom.less else 4)

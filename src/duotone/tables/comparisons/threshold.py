@@ -1,4 +1,5 @@
-"""Sums over people against a limit: counts, majorities, shares, sums and averages; and quantiles, by who meets the limit."""
+"""Sums over people against a limit: counts, majorities, shares, sums and averages; and quantiles, as votes for and
+against the limit."""
 
 from __future__ import annotations
 
@@ -45,13 +46,13 @@ from duotone.tables.sql.condition import (
 from duotone.tables.sql.scoring import Score, grid_of, score
 
 MOST_VALUES = 64
-"""Up to so many different scores, people are counted by score; beyond, the total and the far ends are fetched."""
+"""Up to this many distinct scores, people are counted by score; otherwise the total and the extremes are fetched."""
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one person adds to the sum: the columns it is read from, its range, and the values to count people by, where
-    they are few. `scale` and `shift` make a score of what is read."""
+    """What one person adds to the sum: the columns it is read from, its range, and the values to count people by, if
+    there are few. `scale` and `shift` make a score of what is read."""
 
     columns: PersonColumns
     low: int
@@ -68,9 +69,9 @@ def linear_threshold(atom: LinearThreshold, declared: Dataset, reach: int, rows:
     scoring = score(atom, grids)
     one = _contribution(atom, scoring, grids, declared, rows)
     peopled = atom.present is not None
-    # an average of nobody is a no, also where 0 would be enough; scores outside an average are absent, and of sums 0
+    # an average of nobody is a no, also where 0 would be enough; scores outside an average are absent, outside sums 0
     final: Callable[[int], int] = somebody if peopled and scoring.at_least == 0 else int
-    absent = peopled and scoring.absent  # whether someone can be there with no score at all
+    absent = peopled and scoring.absent  # whether people without a score can be there
     bounds = score_bounds(final(one.low), final(one.high), declared, absent)
 
     def scored(read: int) -> int:
@@ -87,8 +88,8 @@ def linear_threshold(atom: LinearThreshold, declared: Dataset, reach: int, rows:
 def _units(
     atom: LinearThreshold, scoring: Score, ends: tuple[int, int, int], grids: Mapping[str, Grid], declared: Dataset
 ) -> Units | None:
-    """The count, sum, share or average itself; of several counts and sums, by how much the comparison holds. `ends` are the
-    least and the greatest score, and the least sum of a yes."""
+    """The statistic itself (a count, sum, share or average); for several counts and sums, how far the comparison is
+    from its limit. `ends` are the least and the greatest score, and the least sum of a yes."""
     weights = [term.weight for term in atom.terms]
     if -CROWD in weights:  # one such person outweighs everybody else
         return NobodyUnits()
@@ -112,7 +113,7 @@ def _units(
 
 
 def is_average(atom: LinearThreshold) -> bool:
-    """Whether it is one average, or one share, against a limit."""
+    """Whether it is a single average, or share, against a limit."""
     return atom.averaged and all(term.where == atom.present for term in atom.terms[1:])
 
 
@@ -125,14 +126,14 @@ def _least(scoring: Score, declared: Dataset) -> tuple[int, int]:
 
 
 def of_one_value(atom: LinearThreshold) -> bool:
-    """Whether it is an average of values, of which a person may have one."""
+    """Whether it is an average of values, with one value per person."""
     return atom.averaged and any(term.value for term in atom.terms)
 
 
 def _contribution(
     atom: LinearThreshold, scoring: Score, grids: Mapping[str, Grid], declared: Dataset, rows: Condition
 ) -> Contribution:
-    """By row where rows are people; else a person's rows counted once, reduced to one value, or added up and clipped."""
+    """Per row if rows are people; else a person's rows counted once, reduced to one value, or added up and clipped."""
     low, high = scoring.lowest, scoring.highest
     if declared.unit is None:
         plain = added_up(scoring, atom.present, grids, low, high)
@@ -152,7 +153,7 @@ def _contribution(
 
 
 def _several_rows(atom: LinearThreshold, scoring: Score, grids: Mapping[str, Grid], max_rows: int) -> Contribution:
-    """The scores of a person's rows added up, and clipped to what `max_rows` rows can be."""
+    """The scores of a person's rows, added up and clipped to the range of `max_rows` rows."""
     low = scoring.lowest * max_rows if scoring.lowest < 0 else scoring.lowest
     high = scoring.highest * max_rows if scoring.highest > 0 else scoring.highest
     if not max(abs(low), abs(high)) <= INTEGER_STEPS:
@@ -163,8 +164,8 @@ def _several_rows(atom: LinearThreshold, scoring: Score, grids: Mapping[str, Gri
 
 
 def _one_column(atom: LinearThreshold, scoring: Score, grids: Mapping[str, Grid], rows: Condition) -> Contribution | None:
-    """One count, one sum or one average of rows that are people: the engine only counts or adds up, and need not compute
-    scores. All `rows` that are looked at satisfy a condition already."""
+    """One count, sum or average of rows that are people: the engine only counts or adds up, without computing scores.
+    All examined `rows` satisfy a condition already."""
     (weight, term), *rest = scoring.terms or ((0, None),)
     if term is None or atom.people:
         return None
@@ -186,15 +187,15 @@ def _one_column(atom: LinearThreshold, scoring: Score, grids: Mapping[str, Grid]
 
 
 def _tally(atom: LinearThreshold, possible: tuple[int, ...] | None) -> Tally | None:
-    """The scores to count people by; of sums and counts, who scores 0 need not be counted."""
+    """The scores to count people by; in sums and counts, a score of 0 need not be counted."""
     if possible is None or len(possible) > MOST_VALUES:
         return None
     return Tally(tuple(s for s in possible if s or atom.present is not None))
 
 
 def _settled(atom: LinearThreshold, scoring: Score, low: int, high: int) -> Settled | None:
-    """Whether a sum of scores from `low` to `high` is always, or never, at least so much; of nobody it is 0, and an average
-    is a no."""
+    """Whether a sum of scores from `low` to `high` is always, or never, at least the limit; for nobody it is 0, and an
+    average is a no."""
     if scoring.nobody:
         return Settled(False, "no row can satisfy its condition")
     if atom.present is not None:
@@ -206,12 +207,12 @@ def _settled(atom: LinearThreshold, scoring: Score, low: int, high: int) -> Sett
 
 
 def score_bounds(low: int, high: int, declared: Dataset, absent: bool) -> tuple[int, int]:
-    """The scores that someone new can have; `absent` tells whether someone can be there with no score at all, which is 0."""
+    """The scores that a newcomer can have; with `absent`, also no score, which is 0."""
     return (min(low, 0), max(high, 0)) if declared.replaced and absent else (low, high)
 
 
 def score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: Dataset, reach: int) -> Ends:
-    """What levels need of the far ends. Final scores are linear in what is read."""
+    """The extreme scores that levels need. Final scores are linear in what is read."""
     down, up = who_matters(*bounds, declared.neighbours)
     shift = final(0)
     scale = final(1) - shift
@@ -228,8 +229,8 @@ def score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: D
 def score_levels(
     read: Callable[[int], int], ends: tuple[int, int], at_least: int, declared: Dataset, *, absent: bool, peopled: bool
 ) -> Levels:
-    """Levels of a sum of scores, each from one of the `ends` to the other and linear in what is read, or tallied. `absent`
-    tells whether someone can be there with no score at all, and `peopled`, that of nobody it is a no (see `somebody`)."""
+    """Levels of a sum of scores within `ends`, linear in what is read, or counted by score. `absent`: people without a
+    score can be there; `peopled`: an empty table is a no (see `somebody`)."""
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
         result = results["s"]
@@ -254,8 +255,8 @@ def score_levels(
 
 
 def _crowd(people: Array, farthest: int, at_least: int, reach: int | None) -> int:
-    """More people than there are in any group, and in any that differs from one by as many as a level can be; levels beyond
-    `reach` need not be exact."""
+    """More people than any group has, or could have after as many changes as a level counts; levels beyond `reach` need
+    not be exact."""
     most = int(people.max(initial=0))
     return most + (reach if reach is not None else most * farthest + abs(at_least)) + 4
 
@@ -268,7 +269,7 @@ def _tallied(result: Result, missing: Array, seen: Callable[[int], int], beside:
 
 
 def _ended(result: Result, missing: Array, seen: Callable[[int], int], beside: int) -> Scores:
-    """Final scores are linear in what came back, so that totals follow from totals."""
+    """Final scores are linear in the results, so totals follow from totals."""
     shift = seen(0)
     scale = seen(1) - shift
     largest, smallest = (result.largest, result.smallest) if scale > 0 else (result.smallest, result.largest)
@@ -288,12 +289,12 @@ def _farthest(numbers: Array) -> int:
 
 
 def _kind(heaviest: int) -> type:
-    """Numbers of 64 bits where they are enough, whatever is added up on the way."""
+    """64-bit integers if all intermediate sums fit into them."""
     return np.int64 if heaviest < 2**60 else object
 
 
 def quantile_threshold(atom: QuantileThreshold, declared: Dataset) -> CompiledComparison:
-    """Whoever meets the limit scores for it, whoever misses it against it, weighted by the quantile."""
+    """Values that meet the limit score for it, others against it, weighted by the quantile."""
     grids: dict[str, Grid] = {}
     if declared.unit is not None and declared.per_unit is None:
         raise Refusal("per_unit missing", what="a median, quantile, min or max")
@@ -313,7 +314,7 @@ def quantile_threshold(atom: QuantileThreshold, declared: Dataset) -> CompiledCo
 
 
 def _quantile_units(atom: QuantileThreshold, ends: tuple[int, int], scale: int, declared: Dataset) -> Units:
-    """The share of people who meet the limit; of the smallest or largest value, how many people do, or do not."""
+    """The share of people who meet the limit; for the smallest or largest value, how many people do, or do not."""
     if (extreme := extreme_of(atom)) is not None:
         return NobodyUnits() if extreme else TotalUnits(0, 1, 1, replaced=declared.replaced, low=Fraction(0))
     apart = atom.met - atom.missed
@@ -332,12 +333,12 @@ def _quantile_units(atom: QuantileThreshold, ends: tuple[int, int], scale: int, 
 
 
 def extreme_of(atom: QuantileThreshold) -> bool | None:
-    """Of a smallest or largest value, whether everybody must meet the limit, or anybody; None of a quantile."""
+    """For a smallest or largest value, whether everybody or anybody must meet the limit; None for a quantile."""
     return None if 0 < -atom.missed < 1 else atom.missed != 0
 
 
 def _settled_quantile(atom: QuantileThreshold, grid: Grid | None) -> Settled | None:
-    """Some value must meet the limit for a yes; and where only such a value is there, it is one."""
+    """Settled if no value can meet the limit, or if every value does."""
     if grid is not None:
         if atom.written is None:
             raise DuotoneError(f"column {atom.value.column} holds numbers: compare it with one")

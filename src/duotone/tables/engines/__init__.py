@@ -1,11 +1,12 @@
-"""Engines: where tables live. A question is one Ibis query; an engine's own messages are kept back, since they may quote rows.
+"""Engines: where tables live. A question is one Ibis query; an engine's own messages are hidden, since they may quote
+rows.
 
-Start with `open`: from what a person calls a table to a `source`, which is a table and its `engine`: what runs plans, says
-what it can do, and is interrupted. Engines are `duckdb` (whose tables are in databases, `text_files`, `data_frames`,
-and `files` of Parquet and Arrow), `postgres`, `spark`, and `any_ibis`: whatever else Ibis is connected to. The plan is made in
-`query` (rows → people → aggregates), of `person_columns` and `expressions`; `results` says what is requested and returned.
-`derived_tables` are what a question makes of a table; `public_tables` are joined to it. `stored_values` is the rule by which
-a stored value is read.
+Start with `open`: from a table's name to a `source`, which is a table and its `engine`. An engine executes plans, says
+what it can do, and can be interrupted. Engines are `duckdb` (with tables in databases, `text_files`, `data_frames`, and
+`files` of Parquet and Arrow), `postgres`, `spark`, and `any_ibis`: any other Ibis connection. `query` makes the plan
+(rows → people → aggregates), from `person_columns` and `expressions`; `results` defines requests and results.
+`derived_tables` are tables that a question makes; `public_tables` are joined to it. `stored_values` has the rules for
+reading stored values.
 """
 
 from duotone.tables.engines.open import open_source

@@ -1,4 +1,4 @@
-"""Any engine that Ibis is connected to: one that Duotone does not know is tried before it answers (`engine_conformance`)."""
+"""Any Ibis connection: an engine that Duotone does not know is tested before it answers (`engine_conformance`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNPROVEN = Abilities(proven=False, no_casts="this engine has casts of its own", 
 
 @dataclass(frozen=True, eq=False)
 class AnyIbis:
-    """A connection of Ibis, which is left as it is."""
+    """An Ibis connection, which is not changed."""
 
     connection: Any = field(repr=False)
     can: Abilities = UNPROVEN
@@ -31,18 +31,18 @@ class AnyIbis:
         return bracketing(self.connection).to_pyarrow(plan)
 
     def alive(self) -> bool:
-        """Whether it is still there."""
+        """Whether it responds."""
         return answers(self)
 
     def interrupt(self) -> None:
-        """Stop what it does, where its driver can."""
+        """Interrupt the running query, if its driver can."""
         for name in ("interrupt", "cancel"):
             if hasattr(raw := getattr(self.connection, "con", None), name):
                 getattr(raw, name)()
                 return
 
     def public_table(self, *_: Any) -> tuple[Any, Callable[[], None]]:
-        """Joins are tested on the proven engines alone."""
+        """Refused: joins are tested on the proven engines only."""
         raise DuotoneError(NOT_JOINED)
 
 
@@ -50,7 +50,7 @@ NOT_JOINED = "joins with a public table are tested on DuckDB, Postgres and Spark
 
 
 def bracketing(backend: Any) -> Any:
-    """A connection of Ibis that writes brackets, beside one that was handed over, which is left as it is."""
+    """An Ibis connection that writes brackets, beside a given one, which is not changed."""
     twin = object.__new__(type(backend))
     twin.__dict__.update(backend.__dict__)
     twin.compiler = _Compiler(backend.compiler)
@@ -58,7 +58,7 @@ def bracketing(backend: Any) -> Any:
 
 
 class _Compiler:
-    """Ibis' compiler of a backend, with brackets in what it compiles."""
+    """Ibis' compiler of a backend, with brackets in its output."""
 
     def __init__(self, compiler: Any) -> None:
         self._compiler = compiler
@@ -71,7 +71,7 @@ class _Compiler:
 
 
 def _in_full(source: Source, within: tuple[str, ...], usual: tuple[str, ...]) -> Source:
-    """A table that is not where one would look for its name is called by its full name: another may have the short one."""
+    """Use the full name of a table outside the search path: another may have the short one."""
     return source if within in ((), usual) else replace(source, name=".".join((*within, source.name)))
 
 
@@ -104,7 +104,7 @@ def _of_ibis_query(query: Any, what: str) -> Source:
     if query.op().find(ops.InMemoryTable):
         raise DuotoneError("the Ibis query has a data frame in it: give the result as a data frame, or create a table from it")
     connections = [table.source for table in query.op().find((ops.DatabaseTable, ops.SQLQueryResult))]
-    if not connections or any(other is not connections[0] for other in connections):  # Ibis takes some that differ for one
+    if not connections or any(other is not connections[0] for other in connections):  # Ibis treats some that differ as equal
         raise DuotoneError("the Ibis query must be about tables of one connection")
     backend = connections[0]
     match backend.name:

@@ -1,7 +1,8 @@
-"""Data frames: columns with declared types, as Arrow arrays of plain numbers and bytes; the engine makes values of them.
+"""Data frames: columns with declared types, as Arrow arrays of plain numbers and bytes; the engine converts them to
+values.
 
-Guarantee: which columns there are and what they hold is decided by declared types alone. Only the columns that are asked for
-are converted, and no conversion here looks at what a value means, so none can fail on one.
+Guarantee: declared types alone decide which columns there are and what they hold. Only requested columns are converted,
+and no conversion here depends on a value, so none can fail on one.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from duotone.tables.engines.stored_values import OTHER, Reading, date, day, fres
 NO_FRAME = "that is not a table: give a file, or a data frame of pandas or Polars or an Arrow table, whose columns have types"
 NULLABLE = ("BooleanDtype", *(f"{kind}{bits}Dtype" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64)), "Float32Dtype",
             "Float64Dtype")  # fmt: skip
-"""Numbers of pandas that may be missing."""
+"""pandas' nullable number types."""
 
 
 def columns_of(frame: Any) -> tuple[Mapping[str, Reading], Callable[[Sequence[str]], pa.Table]]:
-    """How each column of a frame is read, and what gives some of them as an Arrow table."""
+    """How each column of a frame is read, and a function that returns some of them as an Arrow table."""
     array: Callable[[Any, str], Any]
     match type(frame).__module__.partition(".")[0], type(frame).__name__:
         case "pandas", "DataFrame":
@@ -37,11 +38,11 @@ def columns_of(frame: Any) -> tuple[Mapping[str, Reading], Callable[[Sequence[st
             raise DuotoneError(NO_FRAME)
     names = list(frame.schema.names if array is _arrow_array else frame.columns)
     if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
-        raise DuotoneError("every column of a data frame needs a name of its own, which is text: rename them")
+        raise DuotoneError("the columns of a data frame need distinct text names: rename them")
     readings = {name: of_arrow(quoted(name), kind) for name, kind in types.items()}
     if array is _pandas_array:
         readings |= {name: _refused(name, frame.dtypes[name]) for name, how in readings.items() if how.kind == "other"}
-    rows = fresh()  # a column that is always there, so that rows are counted where no column is asked about
+    rows = fresh()  # a constant column, so that rows are counted if no column is asked about
 
     def some(columns: Sequence[str]) -> pa.Table:
         arrays = {name: _plain(array(frame, name)) for name in columns}
@@ -71,13 +72,13 @@ def of_arrow(column: str, kind: pa.DataType | None) -> Reading:
         return date(column)
     if is_.is_date64(kind):
         return day(column)
-    if is_.is_timestamp(kind):  # with a time zone, its number is of UTC
+    if is_.is_timestamp(kind):  # with a time zone, its number is in UTC
         return replace(moment(column, kind.unit), zone=kind.tz is not None)
     return OTHER
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The Arrow type that has the same bytes, and in which every one of them is a value."""
+    """The Arrow type with the same bytes, in which each of them is a value."""
     is_ = pa.types
     if is_.is_dictionary(kind) or is_.is_run_end_encoded(kind):
         return wide(plain_type(kind.value_type))
@@ -95,7 +96,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def wide(kind: pa.DataType) -> pa.DataType:
-    """Bytes that are written out again and again may be more than two gigabytes."""
+    """Types for bytes of possibly more than two gigabytes."""
     return pa.large_binary() if pa.types.is_binary(kind) else kind
 
 
@@ -129,12 +130,12 @@ def _arrow_array(table: Any, name: str) -> Any:
 
 
 def _polars_type(frame: Any, name: str) -> pa.DataType | None:
-    """The Arrow type of a column, from none of its rows."""
+    """The Arrow type of a column, without its rows."""
     try:
         return frame.get_column(name).clear().to_arrow().type
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException:  # Polars has no Arrow type for it, and may panic, which is no Exception
+    except BaseException:  # Polars has no Arrow type for it, and may panic, which is not an Exception
         return None
 
 
@@ -143,7 +144,7 @@ def _polars_array(frame: Any, name: str) -> Any:
 
 
 def _pandas_type(kind: Any) -> pa.DataType | None:
-    """The Arrow type of a pandas type; None for objects and whatever else has no type of its own."""
+    """The Arrow type of a pandas type; None for objects and other types without one."""
     import pandas as pd
 
     if isinstance(kind, pd.ArrowDtype):
@@ -162,7 +163,7 @@ def _pandas_type(kind: Any) -> pa.DataType | None:
 
 
 def _refused(name: str, kind: Any) -> Reading:
-    """A pandas type that no rule reads, with what its owner can do: text is declared, never inferred from rows."""
+    """A pandas type that cannot be read, with a cure: text is declared, never inferred from rows."""
     if str(kind) not in ("object", "category"):
         return replace(OTHER, refused=f"has dtype {kind}: convert it with astype to text, numbers, Booleans or dates")
     objects = " of objects" if str(kind) == "category" else ""
@@ -171,7 +172,7 @@ def _refused(name: str, kind: Any) -> Reading:
 
 
 def _pandas_array(frame: Any, name: str) -> Any:
-    """A column as Arrow has it."""
+    """A column as an Arrow array."""
     return _pandas_values(frame[name].array)
 
 

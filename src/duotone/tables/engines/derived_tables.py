@@ -1,6 +1,6 @@
-"""The table that a question is about: joined with public tables, reduced to one row per person, with computed keys.
+"""The table of a question: joined with public tables, reduced to one row per person, with computed keys.
 
-Guarantee: a person's row depends on that person's rows alone, not on their order, and making it cannot fail.
+Guarantee: a person's row depends on that person's rows alone, not on their order, and computing it cannot fail.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from duotone.tables.sql.condition import ALWAYS, Condition, Kind, Operand, colum
 from duotone.tables.sql.functions.function import wide
 
 STEP, LARGEST = Fraction(1, 10**6), 10.0**12
-"""Within a person, numbers are added up in millionths, each as one that is at most 10^12 from zero."""
+"""Numbers of one person are summed in millionths, each clipped to 10^12."""
 
 
 def per_person(source: Source, people: PeopleTable, beside: Sequence[tuple[Source, PeopleJoin]], *, everybody: bool) -> Source:
-    """The table that an inner select makes: with `everybody`, also of those who have no row in its where. Inner selects of
-    several tables add to each person of the first the columns of the same one in the others, or nulls; who is in the others
-    alone is not in it."""
+    """The table of an inner select; with `everybody`, it keeps people without a row in its where. Inner selects of
+    further tables add to each person of the first the columns of the same person in the others, or nulls; people who
+    are only in the others are left out."""
     kinds: dict[str, Kind] = {PRESENT: "integer", **people.kinds}
     for _, joined in beside:
         kinds[joined.join.matched] = "boolean"
@@ -57,7 +57,7 @@ def per_person(source: Source, people: PeopleTable, beside: Sequence[tuple[Sourc
 
 
 def _people(source: Source, people: PeopleTable, unit: str, *, everybody: bool) -> Any:
-    """One row per person, named in the column `unit`."""
+    """One row per person, identified by the column `unit`."""
     rows = source.asked_about([people.where, people.aggregates], [people.unit]).table
     rows = rows.filter(nameable(rows[people.unit], source.longest))
     if not everybody and people.where != ALWAYS:
@@ -82,7 +82,7 @@ def _column(made: Operand | Condition, person: Any) -> Any:
 
 
 def _of_row(aggregate: PersonAggregate, rows: Any) -> dict[str, Any]:
-    """What a row adds to an aggregate, null for nothing."""
+    """A row's contribution to an aggregate, null for none."""
     there = holds(aggregate.where, rows)
     if aggregate.value is None:
         return {"v": ibis.cases((there, wide(1)))}
@@ -97,7 +97,7 @@ def _of_row(aggregate: PersonAggregate, rows: Any) -> dict[str, Any]:
 
 
 def _steps(value: Any) -> Any:
-    """A number in millionths, halves upwards."""
+    """A number in millionths, halves rounded upwards."""
     return rounded(ibis.cases((value.between(-LARGEST, LARGEST), value), (value > 0, LARGEST), (value < 0, -LARGEST)), STEP)
 
 
@@ -112,7 +112,7 @@ def _merged(aggregate: PersonAggregate, rows: Any, place: str) -> dict[str, Any]
     match aggregate.function:
         case "sum" | "avg":
             return {"v": values.cast("decimal(38, 0)").sum(), "n": values.count()}
-        case "first" | "last":  # of several rows the largest value, so that the order of rows does not matter
+        case "first" | "last":  # among several rows the largest value, so that the order of rows does not matter
             return {"v": ibis.cases((rows[f"{place}by"] == rows[f"{place}end"], values)).max()}
         case function:
             return {"v": {"count": values.count, "distinct": values.nunique, "min": values.min, "max": values.max}[function]()}
@@ -132,9 +132,9 @@ def _value(aggregate: PersonAggregate, people: Any, place: str) -> Any:
 
 
 def with_keys(source: Source, keys: Sequence[Operand]) -> Source:
-    """The same table, and a column for each key, called as the question writes it.
+    """The same table, with a column for each key, under the key's text in the question.
 
-    Guarantee: a row's key is a function of that row alone, and making it cannot fail.
+    Guarantee: a row's key is a function of that row alone, and computing it cannot fail.
     """
     made = {key.column: key for key in keys}
     for name in made:
@@ -153,7 +153,7 @@ def with_keys(source: Source, keys: Sequence[Operand]) -> Source:
 def shaped(
     source: Source, others: Others, public: Mapping[str, PublicTable], asked: ParsedQuestion, *, everybody: bool
 ) -> tuple[Source, ParsedQuestion]:
-    """The table as the question makes it, and the question with the digests of the public rows that it joins.
+    """The table as the question makes it, and the question with the digests of the joined public rows.
 
     `others` are further private tables; with `everybody`, an inner select keeps people without a row in its where.
     """

@@ -1,4 +1,4 @@
-"""DuckDB: inside the process, locked down; and its tables, in database files, on connections handed over, in data frames."""
+"""DuckDB: inside the process, locked down; and its tables, in database files, on given connections, in data frames."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh,
 UNPREPARED = "DuckDB cannot be started inside this process: see whether memory and threads are left"
 BLIND = ("statistics_propagation", "filter_pushdown", "row_group_pruner", "compressed_materialization", "join_filter_pushdown",
          "partial_aggregate_pushdown", "scalar_fn_pushdown", "type_pushdown", "late_materialization")  # fmt: skip
-"""The optimisers that use what a file says about its other rows: the least and the largest value, which leave out NaN."""
+"""The optimisers that use a file's statistics about other rows: the least and the largest value, which leave out
+NaN."""
 LOCKED = {
     "python_enable_replacements": "false",
     "autoinstall_known_extensions": "false",
@@ -38,7 +39,7 @@ LOCKED = {
     "enable_external_file_cache": "false",
     "disabled_optimizers": literal(",".join(BLIND)),
 }
-"""What is set on every connection that Duotone opens, before external access is turned off and the settings are locked."""
+"""Settings of every connection that Duotone opens, before external access is turned off and the settings are locked."""
 
 
 EMBEDDED = Abilities(embedded=True, public_rows=10**6, bytes_of="strlen")
@@ -46,40 +47,40 @@ EMBEDDED = Abilities(embedded=True, public_rows=10**6, bytes_of="strlen")
 
 @dataclass(frozen=True, eq=False)
 class DuckDB:
-    """A connection of Ibis to DuckDB, whose tables are temporary views under names that no other table has."""
+    """An Ibis connection to DuckDB, whose tables are temporary views under unique names."""
 
     connection: Any = field(repr=False)
     can: Abilities = EMBEDDED
     name: str = "DuckDB"
 
     def run(self, plan: Any) -> Any:
-        """What Ibis' own connection does of a plan without tables in memory; but that one loads pandas."""
+        """Ibis' own execution of a plan without tables in memory, without loading pandas."""
         text = sqlglot_of(self.connection, plan).sql(self.connection.dialect, copy=False)
         return PyArrowData.convert_table(self.connection.con.sql(text).to_arrow_table(), plan.schema())
 
     def alive(self) -> bool:
-        """It is inside the process."""
+        """Always true: it is inside the process."""
         return True
 
     def interrupt(self) -> None:
-        """Stop what it does now."""
+        """Interrupt the running query."""
         self.connection.con.interrupt()
 
     def selected(self, readings: Mapping[str, Reading], rows: str) -> Any:
-        """A table of columns as they are read. It is a temporary view, since Ibis would write the query in its own words."""
+        """A table of converted columns, as a temporary view, because Ibis would rewrite the query."""
         (columns, types), name = selected(readings), fresh()
         self.connection.con.execute(f"create temp view {quoted(name)} as select {', '.join(columns)} from {rows}")
         place = ops.Namespace(catalog="temp", database="main")
         return ops.DatabaseTable(name, ibis.schema(types), self.connection, place).to_expr()
 
     def selected_of(self, readings: Mapping[str, Reading], rows: Any) -> Any:
-        """The same of rows in memory, which are given back once nothing asks about the table any more."""
+        """The same for rows in memory, which are released when the table is no longer used."""
         made, forget = self._registered(readings, rows)
         weakref.finalize(made.op(), forget)
         return made
 
     def public_table(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
-        """An Arrow table as one of the connection, and what forgets it."""
+        """An Arrow table as one of the connection, and a function that drops it."""
         return self._registered({name: Reading("other", kind, quoted(name)) for name, kind in types.items()}, rows)
 
     def _registered(self, readings: Mapping[str, Reading], rows: Any) -> tuple[Any, Callable[[], None]]:
@@ -89,7 +90,7 @@ class DuckDB:
         return made, partial(self.forget, made.op().name, name)
 
     def forget(self, view: str, rows: str | None = None) -> None:
-        """Drop a view, and give the rows of a frame back, once nothing asks about them any more."""
+        """Drop a view, and release a frame's rows, when the table is no longer used."""
         with contextlib.suppress(Exception):  # it is closed
             self.connection.con.execute(f"drop view if exists temp.main.{quoted(view)}")
             if rows is not None:
@@ -97,14 +98,14 @@ class DuckDB:
 
 
 Connect = Callable[..., tuple[DuckDB, Callable[[], None]]]
-"""As `connected`: what gives an engine that may read some files, and what closes it."""
+"""Like `connected`: returns an engine that may read some files, and a function that closes it."""
 
 
 def connected(*files: Path, database: Path | None = None) -> tuple[DuckDB, Callable[[], None]]:
-    """DuckDB, and what closes it.
+    """DuckDB, and a function that closes it.
 
-    Guarantee: it reads the files that are named and no other, writes nothing but temporary files in a folder of its own, which
-    is removed when it is closed, loads no extension, and none of this can be changed any more.
+    Guarantee: it reads only the named files, writes only temporary files in a folder of its own, which is removed when
+    it is closed, loads no extension, and none of this can be changed.
     """
     connection = quietly(ibis.duckdb.connect, UNPREPARED)
     keep_in_child(connection)
@@ -135,7 +136,7 @@ def connected(*files: Path, database: Path | None = None) -> tuple[DuckDB, Calla
 
 
 def _without_progress(connection: Any) -> None:
-    """No progress bar, which would show how long a query takes; where it is off, changing it fails in a notebook without
+    """No progress bar, which would show how long a query takes; if it is off, changing it fails in a notebook without
     widgets."""
     if connection.con.execute("select current_setting('enable_progress_bar')").fetchone() != (False,):
         connection.con.execute("set enable_progress_bar = false")
@@ -146,12 +147,12 @@ def _attach(connection: Any, path: Path) -> None:
 
 
 def attached_name(path: Path) -> str:
-    """A database's name. It is not used as the place to look for names: its macros could stand for functions of ours."""
+    """A database's name. It is not in the search path: its macros could replace functions."""
     return "file" if path.stem.lower() in ("memory", "system", "temp") else path.stem
 
 
 def lent(source: Source) -> Source:
-    """An open table, for one question: whoever closes this closes nothing, but drops the views that were made for it."""
+    """An open table for one question: closing it closes nothing, but drops the views made for it."""
     reading, engine = source.reading, source.engine
     if not isinstance(engine, DuckDB):
         return replace(source, release=lambda: None)
@@ -199,7 +200,7 @@ def of_database(path: Path, name: str | None, vouched: bool = False) -> Source:
 
 
 def of_native(connection: Any, name: str | None, vouched: bool = False) -> Source:
-    """A table of a connection of DuckDB's own. What is set for Ibis is set on a second connection to the same database."""
+    """A table of a native DuckDB connection. Settings for Ibis are made on a second connection to the same database."""
     second = quietly(connection.cursor, "the DuckDB connection is closed")
     keep_in_child(second)
     with closed_on_error(second.close):
@@ -208,8 +209,8 @@ def of_native(connection: Any, name: str | None, vouched: bool = False) -> Sourc
 
 
 def of_relation(relation: Any, vouched: bool = False) -> Source:
-    """A relation of DuckDB's own. Its connection cannot be had from it, so that the columns that are used, read by the same
-    rules as a table's, come as an Arrow table when they are asked about."""
+    """A native DuckDB relation. Its connection is not accessible, so the used columns, converted like a table's, are
+    fetched as an Arrow table when they are asked about."""
     what = require_vouched("the DuckDB relation", vouched)
     names = list(relation.columns)
     refuse_twins(names)
@@ -238,8 +239,8 @@ def of_duckdb(
     *,
     vouched: bool = False,
 ) -> Source:
-    """A table of a DuckDB database that Ibis is connected to; `within` names its database and schema, where they are known.
-    Without it the name is looked for in `database`, or where the connection looks for names."""
+    """A table of a DuckDB database that Ibis is connected to; `within` names its database and schema, if known.
+    Otherwise the name is looked up in `database`, or in the connection's search path."""
     if name is None:
         raise Refusal("several tables", place="a DuckDB file")
     _require_own_functions(connection)
@@ -266,15 +267,15 @@ def of_duckdb(
 
 
 def _identity(connection: Any, database: str, name: str) -> str | None:
-    """The file of a database, by its name, with that of the table: files beside each other may have tables of one name. None
-    where it is in memory."""
+    """The file of a database, by its name, with the table's name: files in one folder may have tables of one name. None
+    if it is in memory."""
     query = "select path from duckdb_databases() where database_name = ?"
     ((path,),) = quietly(lambda: connection.con.execute(query, [database]).fetchall(), UNREADABLE)
     return None if path is None else json.dumps([Path(path).name, name])
 
 
 def of_query(connection: Any, query: str) -> Source:
-    """A query, for which its owner vouches, of a DuckDB database that Ibis is connected to."""
+    """A query, vouched for by its owner, of a DuckDB database that Ibis is connected to."""
     _require_own_functions(connection)
     return replace(_of_rows(connection, f"({query})", "the query"), named=False)
 
@@ -301,11 +302,11 @@ select database_name, schema_name, view_name, 'view', '',
     database_name in (coalesce(?, current_database()), 'temp') and schema_name in (current_schema(), 'main')
 from duckdb_views() where not internal
 """
-"""Every table and view; the last column tells whether it can be meant by its name alone."""
+"""Every table and view; the last column: it can be named without a schema."""
 
 
 def _called(relation: Sequence[Any], names: Sequence[str]) -> bool:
-    """Whether a table can be meant by these names: its own, after its schema, after its database. Case does not matter."""
+    """Whether these names can mean a table: its own, after its schema, after its database. Case does not matter."""
     own = [part.lower() for part in relation[:3]]
     asked = [part.lower() for part in names]
     if len(asked) == 1:
@@ -314,7 +315,7 @@ def _called(relation: Sequence[Any], names: Sequence[str]) -> bool:
 
 
 def _require_own_functions(connection: Any) -> None:
-    """A macro where the connection looks for names could stand for a function that rows are read by."""
+    """Refuse a macro in the search path that could replace a function that reads rows."""
     query = """select count(*) from system.main.duckdb_functions() f where not f.internal and (f.database_name = 'temp' or
         f.database_name = current_database()) and f.function_name in
         (select g.function_name from system.main.duckdb_functions() g where g.internal)"""
@@ -324,7 +325,7 @@ def _require_own_functions(connection: Any) -> None:
 
 
 def _require_plain_settings(connection: Any) -> None:
-    """A connection that was handed over is left as it is: settings by which it would compare otherwise are refused."""
+    """A given connection is not changed: settings that would change comparisons are refused."""
     query = "select current_setting('default_collation'), current_setting('integer_division')"
     ((collation, integer_division),) = quietly(lambda: connection.con.execute(query).fetchall(), UNREADABLE)
     if collation or integer_division:

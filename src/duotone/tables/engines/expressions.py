@@ -1,5 +1,5 @@
-"""Conditions and values of one row, as Ibis expressions that cannot fail on any row; what an engine would compute otherwise is
-refused by its name."""
+"""Conditions and values of one row, as Ibis expressions that cannot fail on any row; what an engine would compute
+differently is refused by name."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from duotone.tables.sql.functions.function import Function, day_from, number_fro
 PATTERNS = {"like": "like", "starts": "startswith", "ends": "endswith", "contains": "contains", "matches": "re_search"}
 INT64 = 2**63 - 1
 LONG = 16
-"""From so many digits on a decimal need not be exact as a float."""
+"""From this many digits on, a decimal may not be exact as a float."""
 
 
 def read(operand: Operand, table: Any) -> Any:
-    """A column in the reading that is asked for. What cannot be read so is null, and so is NaN; −0.0 is 0.0."""
+    """A column in the requested reading. Unreadable values and NaN are null; −0.0 is 0.0."""
     if operand.made is not None:
         value = computed(operand.made, operand.kind, lambda part: _part(part, table))
-        return value + 0.0 if operand.kind == "float" else value  # of what is not NaN, nothing is
+        return value + 0.0 if operand.kind == "float" else value  # only numbers can be NaN
     if operand.kind in ("float", "decimal"):
         return real(_number(operand, table))
     column = table[operand.column]
@@ -62,7 +62,7 @@ def _part(part: Operand | Condition, table: Any) -> Any:
 
 
 def unchecked(operand: Operand, table: Any) -> Any:
-    """As `read`, but for NaN, which is left as it is, and which engines take for larger than infinity: looking costs."""
+    """Like `read`, but NaN stays, which engines treat as larger than infinity: testing for it is slow."""
     return _number(operand, table) if operand.made is None and operand.kind in ("float", "decimal") else read(operand, table)
 
 
@@ -93,7 +93,7 @@ def holds(condition: Condition, table: Any) -> Any:
         case Like():
             return getattr(read(condition.operand, table), PATTERNS[condition.how])(condition.pattern)
     left, right = read(condition.operand, table), condition.value
-    if isinstance(right, Operand) and right.kind != condition.operand.kind:  # numbers, of which one is a whole one
+    if isinstance(right, Operand) and right.kind != condition.operand.kind:  # numbers, one of them whole
         return OPERATORS[condition.sign](left.cast("float64"), read(right, table).cast("float64"))
     if isinstance(right, Operand):
         return OPERATORS[condition.sign](left, read(right, table))
@@ -101,7 +101,7 @@ def holds(condition: Condition, table: Any) -> Any:
 
 
 def compared(left: Any, kind: Kind, sign: str, value: Value) -> Any:
-    """A value of this kind against a constant; numbers other than whole ones are compared as floats."""
+    """A value of this type against a constant; non-integers are compared as floats."""
     if kind == "integer" and isinstance(value, Fraction):
         return _compared_integer(left, sign, value)
     if isinstance(value, datetime.datetime):
@@ -123,27 +123,27 @@ def _compared_integer(column: Any, sign: str, value: Fraction) -> Any:
 
 
 def indicator(condition: Condition, table: Any) -> Any:
-    """1 where a condition holds, else 0."""
+    """1 if a condition holds, else 0."""
     return wide(1) if condition == Joined("and", ()) else ibis.cases((holds(condition, table), wide(1)), else_=wide(0))
 
 
 def clipped(column: Any, low: int, high: int) -> Any:
-    """A number between two whole numbers; null where it is null."""
+    """A number clipped to two whole numbers; null stays null."""
     return ibis.cases((column.between(low, high), column), (column < low, wide(low)), (column > high, wide(high)))
 
 
 def steps(value: Operand, grid: Grid, table: Any) -> Any:
-    """A value as whole steps of its grid, clipped to its bounds; null where it is null.
+    """A value as whole steps of its grid, clipped to its bounds; null stays null.
 
-    A whole number is divided exactly. Any other x becomes the float nearest to x / step, step or 1 / step being a float
-    itself. Both are then put on the nearest whole number, halves upwards.
+    A whole number is divided exactly. Any other x becomes the float nearest to x / step; step or 1 / step is itself a
+    float. Both are then rounded to the nearest whole number, halves upwards.
 
-    Guarantee: it lies between `grid.low` and `grid.high`, is a function of the stored value alone, and never falls as that
+    Guarantee: it lies between `grid.low` and `grid.high`, depends on the stored value alone, and never falls as that
     rises.
     """
     step, low, high = grid.step, wide(grid.low), wide(grid.high)
     if value.kind == "integer":
-        column = read(value, table)  # which may be a reading: a length, a year
+        column = read(value, table)  # it may be computed: a length, a year
         least, most = int(grid.low * step), int(grid.high * step)
         inside = column.cast("int64")
         if step != 1:
@@ -160,18 +160,18 @@ def steps(value: Operand, grid: Grid, table: Any) -> Any:
 
 
 def rounded(column: Any, step: Fraction) -> Any:
-    """A number in whole steps, to the nearest, halves upwards."""
+    """A number rounded to the nearest whole step, halves upwards."""
     scaled = column * float(1 / step) if step < 1 else column / float(step)
     halves = (scaled * 2.0).floor().cast("float64")  # a whole number times 0.5 would be a decimal, which is slow
-    nearest = (halves * 0.5).ceil().cast("int64")  # ⌈⌊2d⌋ / 2⌉ = ⌊d + ½⌋, and nothing is rounded on the way
-    if step > 1:  # the smallest floats divided are an underflow, which is an error on some engines
+    nearest = (halves * 0.5).ceil().cast("int64")  # ⌈⌊2d⌋ / 2⌉ = ⌊d + ½⌋, without intermediate rounding
+    if step > 1:  # dividing the smallest floats underflows, which is an error on some engines
         nearest = ibis.cases((column.between(float(-step / 4), float(step / 4)), wide(0)), else_=nearest)
     return nearest
 
 
 NEAR = 2**40
-"""Up to so many steps from zero, what lies between the bounds lies there in steps, too: the floats that stand for them are less
-than 2^−10 steps off, so that the nearest whole number is theirs."""
+"""Up to this many steps from zero, a value within the bounds stays within them in steps: floats are off by less than
+2^−10 steps, so the nearest whole number is the same."""
 
 
 def added(terms: Sequence[Any]) -> Any:
@@ -180,7 +180,7 @@ def added(terms: Sequence[Any]) -> Any:
 
 
 def balanced(rule: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
-    """Parts joined by an associative rule, as a tree that is not deep."""
+    """Parts joined by an associative rule, as a shallow tree."""
     if len(parts) == 1:
         return parts[0]
     middle = len(parts) // 2
@@ -200,14 +200,14 @@ def _fits(value: int) -> bool:
 
 
 MOST_NODES = 3000
-"""Nodes of an expression, at most. Engines know no names for parts of one, so that a part stands wherever it is used, and
-what is nested grows with each step: beyond this, they take longer to read the expression than the rows."""
+"""Most nodes of an expression. Engines have no names for parts of one, so a part is repeated wherever it is used, and
+nested expressions grow with each step: beyond this, parsing takes longer than reading the rows."""
 
 
 def require_able(source: Source, question: Any) -> None:
-    """Refuse what the engine would compute otherwise, or could fail at on some row.
+    """Refuse what the engine would compute differently, or could fail at on some row.
 
-    Guarantee: decided by the question and the engine; a pattern is compiled by the engine on an empty text.
+    Guarantee: depends on the question and the engine alone; a pattern is compiled by the engine on an empty text.
     """
     for part in parts_of(question):
         if isinstance(part, Like) and part.how != "like":
@@ -249,7 +249,7 @@ def _require_reading(source: Source, operand: Operand) -> None:
     if not why or not (operand.reading == "try" or computed):
         return
     what = f"{operand.column} is of text" if computed else f"column {operand.column} holds text"
-    raise DuotoneError(f"{why}: {what}, and cannot be read as another kind there; store it as one")
+    raise DuotoneError(f"{why}: {what}, and cannot be read as another type there: store it with that type")
 
 
 def _require_size(operand: Operand) -> None:
@@ -262,7 +262,7 @@ def _require_size(operand: Operand) -> None:
 
 
 def size(node: Any) -> int:
-    """How many nodes an expression has where it is written out."""
+    """The number of nodes of a fully expanded expression."""
 
     @cache
     def of(part: Any) -> int:

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files; files of text stand in `text_files`."""
+"""Parquet and Arrow files; text files are in `text_files`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from duotone.tables.engines.stored_values import OTHER, Columns, Reading, litera
 
 
 def of_arrow_file(path: Path, connect: Connect) -> Source:
-    """An Arrow or Feather file. Its schema is read now, and the columns that are asked about when they are."""
+    """An Arrow or Feather file. Its schema is read now, and columns when they are asked about."""
     checked = same_file(path)
     schema = quietly(lambda: _arrow_reader(path).schema, f"{path} is not an Arrow file")
     readings, _ = columns_of(schema.empty_table())
@@ -32,7 +32,7 @@ def of_arrow_file(path: Path, connect: Connect) -> Source:
 
 
 def _arrow_reader(path: Path, places: Sequence[int] = ()) -> Any:
-    """A reader of some columns, by their places: of the file format, or of a stream that was written to a file."""
+    """A reader of some columns, by position: of the file format, or of a stream that was written to a file."""
     options = pa.ipc.IpcReadOptions(included_fields=list(places))
     with path.open("rb") as file:
         seekable = file.read(6) == b"ARROW1"
@@ -44,11 +44,11 @@ PARQUET = "can_have_nan = true, utf8_validation = 'replace', int96_as = 'timesta
 
 
 def of_parquet(paths: Sequence[Path], name: str, *, named: bool = True, connect: Connect = connected) -> Source:
-    """DuckDB's own reader, but for times in milliseconds: one out of range would be an error there, so that a question about
-    such a column has the files read as Arrow, which leaves them numbers. The files' schemas alone decide.
+    """DuckDB's own reader, except for times in milliseconds: one out of range would be an error there, so a question
+    about such a column reads the files as Arrow, which keeps them as numbers. The files' schemas alone decide.
 
-    Guarantee: no value is converted to another file's type, since all files have the same columns, of the same types, for both
-    readers: else they are refused, by their schemas.
+    Guarantee: no value is converted to another file's type, since all files must have the same columns, of the same
+    types, for both readers; else they are refused, by their schemas.
     """
     engine, close = connect(*paths)
     with closed_on_error(close):
@@ -64,7 +64,7 @@ def of_parquet(paths: Sequence[Path], name: str, *, named: bool = True, connect:
     native = {column: of_type(quoted(column), kind) for column, kind in types.items()}
     plain = {column: of_arrow(quoted(column), kind) for column, kind in zip(schema.names, schema.types, strict=True)}
     coarse = _in_milliseconds(schema)
-    if coarse:  # a column is asked about only if both readers take it for the same
+    if coarse:  # a column is usable only if both readers agree on its type
         native = {column: how if _alike(plain[column], how) else OTHER for column, how in native.items()}
 
     def table(columns: Sequence[str]) -> Any:
@@ -94,9 +94,11 @@ def _schemas(connection: Any, path: Path) -> tuple[Any, dict[str, str]]:
 
 
 def _in_milliseconds(schema: Any) -> set[str]:
-    """The columns that hold times in milliseconds, or in nanoseconds with a zone, of which DuckDB would make microseconds.
+    """The columns with times in milliseconds, or in nanoseconds with a zone, which DuckDB would convert to
+    microseconds.
 
-    A time that an old writer did not say the zone of is in UTC for Arrow and without a zone for DuckDB: so it is neither.
+    If an old writer did not record the zone of a time, Arrow reads it as UTC and DuckDB as without a zone: so it is
+    neither.
     """
     times = [(name, kind) for name, kind in zip(schema.names, schema.types, strict=True) if pa.types.is_timestamp(kind)]
     return {name for name, kind in times if kind.unit in ("s", "ms") or (kind.unit == "ns" and kind.tz is not None)}

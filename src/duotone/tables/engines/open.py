@@ -1,6 +1,6 @@
-"""Opening: from what a person calls a table, or several tables about the same people, to tables and their engine.
+"""Opening: from the name of a table, or of several tables about the same people, to tables and their engine.
 
-Guarantee: what is opened or refused depends on names, columns and their types alone; no row is read.
+Guarantee: names, columns and types alone decide what is opened or refused; no row is read.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ JSON_LINES = (".jsonl", ".ndjson")
 ENDINGS = "it must end in .csv, .tsv, .txt, .jsonl or .ndjson (or one of these and .gz), .parquet, .arrow, .feather or .duckdb"
 LONGEST_IDENTITY = 1_000
 MAYBE_SECRET = r"(pass\w*|pwd?|host|user)\s*=|@|^\w\w+:"
-"""As in a connection string, a URL's user, or a URL without its slashes; not as in C:\\data."""
+"""A connection string, a URL's user, or a URL without its slashes; but not C:\\data."""
 CURES = {
-    ".json": "if each of its lines is an object, call it .jsonl; else write it so, or as Parquet",
+    ".json": "if each line is an object, rename it .jsonl; else convert it to that, or to Parquet",
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "sheets of a spreadsheet are not read: save the sheet as CSV"),
 }
 
@@ -48,9 +48,9 @@ def open_source(source: Any, **declared: Any) -> Source:
     file or connection, a pandas, Polars or Arrow table; or a table beyond this machine, by a URL (postgres://…, spark://…),
     an Ibis connection or a table of one, or a Spark session or data frame; or a `Dataset` of one of these.
 
-    A file of text is read line by line: see `engines.text_files`. What its rows alone could tell about it is declared, by keys
-    of `Dataset`: `table`, `types`, `formats`, `separator`, `json_columns`, `vouched`. A view, a DuckDB relation, an Ibis query
-    and a Spark data frame that a query makes are taken where they are `vouched` for: see `engines.source`.
+    A text file is read line by line: see `engines.text_files`. What only rows could tell about it is declared, by keys
+    of `Dataset`: `table`, `types`, `formats`, `separator`, `json_columns`, `vouched`. A view, a DuckDB relation, an
+    Ibis query and a Spark data frame made by a query are accepted if `vouched` for: see `engines.source`.
     """
     return opened(source if isinstance(source, Dataset) else Dataset(source, **declared))
 
@@ -61,14 +61,14 @@ def opened(declared: Dataset) -> Source:
 
 
 def without_twins(source: Source) -> Source:
-    """The same table; refuse two columns whose names differ only in upper and lower case."""
+    """The same table; refuse two columns whose names differ only in case."""
     with closed_on_error(source.close):
         refuse_twins(source.columns)
     return source
 
 
 def is_local(table: Any) -> bool:
-    """Whether a table is a file or a data frame: DuckDB inside the process reads it."""
+    """Whether a table is a file or a data frame, which DuckDB reads inside the process."""
     return not (isinstance(table, str) and "://" in table) and _home(table) not in ("pyspark", "ibis", "duckdb", "_duckdb")
 
 
@@ -94,7 +94,7 @@ def _opened(declared: Dataset) -> Source:
 
 
 def _located(url: str, name: str | None, vouched: bool) -> Source:
-    """The URL may hold a password: no error repeats it."""
+    """Open a table by its URL, which may hold a password: no error repeats it."""
     match url.partition("://")[0]:
         case "postgres" | "postgresql":
             return postgres.open_postgres(url, name, vouched)
@@ -130,12 +130,12 @@ def open_local(declared: Dataset, connect: Connect = connected) -> Source:
 
 
 def maybe_secret(path: Path) -> bool:
-    """Whether what is named may be a mistyped URL, with a password in it."""
+    """Whether a name may be a mistyped URL that contains a password."""
     return re.search(MAYBE_SECRET, str(path), re.IGNORECASE) is not None
 
 
 def _no_file(path: Path, like: str = "") -> DuotoneError:
-    """What is raised where there is no such file: its name is not repeated where it may be a mistyped URL with a password."""
+    """The error for a missing file: it does not repeat a name that may be a mistyped URL with a password."""
     if maybe_secret(path):
         return DuotoneError(
             "there is no such file, and a table of a server has a URL that begins with postgres:// or spark:// "
@@ -145,7 +145,7 @@ def _no_file(path: Path, like: str = "") -> DuotoneError:
 
 
 def files_of(table: Any) -> list[Path]:
-    """The files that a table is in, as `open_local` takes it: none of a data frame."""
+    """The files of a table, as `open_local` takes it; empty for a data frame."""
     if _is_list(table):
         return [Path(path) for path in table]
     if not isinstance(table, str | Path):
@@ -183,7 +183,7 @@ def _one(path: Path, declared: Dataset, connect: Connect) -> Source:
 
 
 def _ending(path: Path) -> str:
-    """By which a file's reader is chosen: .CSV is .csv."""
+    """The ending that chooses a file's reader: .CSV is .csv."""
     return path.suffix.lower()
 
 
@@ -192,13 +192,13 @@ def _is_data(path: Path) -> bool:
 
 
 def _refuse_name(name: str | None) -> None:
-    """Whoever names a table of a file that has one may have meant another file."""
+    """Refuse a table's name for a file: another file may have been meant."""
     if name is not None:
         raise DuotoneError(f"only a database has tables to choose from: leave out the table's name ({name})")
 
 
 def _several(paths: Sequence[Path], name: str, declared: Dataset, connect: Connect, *, named: bool = True) -> Source:
-    """Parquet files as one table. One that is meant twice would count its people twice."""
+    """Parquet files as one table. A file given twice would count its people twice."""
     refuse(declared)
     for path in paths:
         if not path.is_file():
@@ -206,14 +206,14 @@ def _several(paths: Sequence[Path], name: str, declared: Dataset, connect: Conne
         if _ending(path) != ".parquet":
             raise DuotoneError(f"several files must all be Parquet, and {path} is not: write it as Parquet")
     if len({path.resolve() for path in paths}) != len(paths):
-        raise DuotoneError("a file is there twice, by the same or another name: name each once")
+        raise DuotoneError("a file is listed twice, by the same or another name: list each once")
     source = of_parquet(paths, name, named=named, connect=connect)
     return source if named else replace(source, identity=_identity(paths))
 
 
 def _identity(paths: Sequence[Path]) -> str:
-    """Files as a ledger knows them: the folder that all are in, by its name, and their names from there on; a long list by its
-    hash. In whatever order and by whatever pattern they are named, it is the same."""
+    """The name of files in a ledger: their common folder, and their paths within it; a long list is hashed. Order and
+    patterns do not matter."""
     places = [path.parent.resolve() / path.name for path in paths]
     folder = Path(os.path.commonpath([place.parent for place in places]))
     text = json.dumps([folder.name, *sorted(place.relative_to(folder).as_posix() for place in places)])
@@ -231,7 +231,7 @@ def in_files(table: Any) -> bool:
 
 
 def open_together(declared: Dataset) -> tuple[Source, Others]:
-    """Files and data frames on one connection, which is locked to the files of all of them when it is opened."""
+    """Files and data frames on one connection, which is locked to all of their files when it is opened."""
     table, also = declared.source, declared.also
     for other, held in also.items():
         if not in_files(held):
@@ -244,12 +244,12 @@ def open_together(declared: Dataset) -> tuple[Source, Others]:
 
 
 def _shared(engine: DuckDB) -> Connect:
-    """What gives an engine that is open already, and closes nothing."""
+    """Returns an engine that is open already, and closes nothing."""
     return lambda *_: (engine, lambda: None)
 
 
 def open_beside(source: Source, also: Mapping[str, Any]) -> Others:
-    """Tables on the connection of one that is open: of its database, by their names; beside a file or a frame, frames."""
+    """Tables on the connection of an open one: in its database, by name; beside a file or a frame, frames."""
     with ExitStack() as opened:
         others = {name: opened.enter_context(without_twins(_beside(source, name, held))) for name, held in also.items()}
         opened.pop_all()
@@ -259,9 +259,7 @@ def open_beside(source: Source, also: Mapping[str, Any]) -> Others:
 def _beside(source: Source, name: str, table: Any) -> Source:
     if source.sibling is not None:
         if not isinstance(table, str):
-            raise DuotoneError(
-                f"{name} must be in the database of the table that is asked about: give the name that it has there"
-            )
+            raise DuotoneError(f"{name} must be in the same database as the first table: give its name there")
         return source.sibling(table)
     if not isinstance(engine := source.engine, DuckDB):
         raise DuotoneError(
@@ -276,7 +274,7 @@ def _beside(source: Source, name: str, table: Any) -> Source:
 
 
 def closing(source: Source, others: Iterable[Source]) -> Source:
-    """The same table; where it is closed or checked, others are, too."""
+    """The same table; closing or checking it does the same to others."""
     every = [*others, source]
 
     def release() -> None:
@@ -287,7 +285,7 @@ def closing(source: Source, others: Iterable[Source]) -> Source:
 
 
 def require_same_people(source: Source, others: Others, unit: str | None) -> None:
-    """Refuse tables in which the unit cannot name the same people."""
+    """Refuse tables in which the unit cannot identify the same people."""
     if unit is None:
         raise Refusal("unit missing between tables")
     if unit.lower() == PRESENT:

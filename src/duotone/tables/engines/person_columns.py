@@ -1,4 +1,4 @@
-"""Person columns: how they are made from rows, where a person is one row and where a person has several."""
+"""Person columns: how they are computed from rows, with one row or several rows per person."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Expressions = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Order:
-    """A value of one row, in whose order its grid steps are; NaN is no value. A score is `weight` times these; `missing` tells
-    whether someone without a value has a score all the same, which is 0."""
+    """A value of a row whose order is that of its grid steps; NaN is null. A score is `weight` times these; `missing`:
+    someone without a value has a score of 0."""
 
     value: Operand
     where: Condition
@@ -38,12 +38,12 @@ class Order:
         return _where(self.where, unchecked(self.value, rows), rows)
 
     def from_on(self, score: int) -> int | float | None:
-        """A value below which nobody has such a score; None where there is no use for one."""
+        """A lower limit on the values of rows with this score or more; None without a useful one."""
         steps, low = -(-score // self.weight), self.grid.low
         return self._limit(min(steps, self.grid.high) - 1) if low < steps and self._near else None
 
     def up_to(self, score: int) -> int | float | None:
-        """A value above which nobody has a score so low; None where there is no use for one."""
+        """An upper limit on the values of rows with this score or less; None without a useful one."""
         steps, high = score // self.weight, self.grid.high
         return self._limit(max(steps, self.grid.low) + 1) if steps < high and self._near else None
 
@@ -57,10 +57,10 @@ class Order:
 
 @dataclass(frozen=True)
 class PersonColumns:
-    """Values of a row, each reduced to one of a person, in the steps of its grid if it has one; and what is `made` of these.
+    """Values of a row, each reduced to one per person, in grid steps if it has a grid; and columns `made` of these.
 
-    Where a row is a person, they are as they are `alone`; else `of_rows` of one row, `merged` of one person's rows and `person`
-    of one person, where the table's columns have a prefix.
+    If a row is a person, they are computed as `alone`; else by `of_rows` for a row, `merged` for one person's rows and
+    `person` for a person, with a prefix for the table's columns.
     """
 
     values: Mapping[str, Callable[[Any], Any]]
@@ -68,25 +68,25 @@ class PersonColumns:
     made: Callable[[Expressions], Expressions] = dict
     grids: Mapping[str, Grid] = field(default_factory=dict)
     ordered_by: Mapping[str, Order] = field(default_factory=dict)
-    """In whose order the columns of the same names come, for those that have something cheaper for it than themselves."""
+    """For columns of the same names: a cheaper value of the same order, if there is one."""
 
     def alone(self, rows: Any) -> Expressions:
-        """Of a row that is a person."""
+        """The columns of a row that is a person."""
         return self.made(self.of_rows(rows))
 
     def of_rows(self, rows: Any) -> Expressions:
-        """What a person's row has."""
+        """The columns of a person's row."""
         return {name: value(rows) for name, value in self.values.items()}
 
     def merged(self, rows: Any, prefix: str) -> Expressions:
-        """What a person's values are reduced from."""
+        """The aggregates of a person's values."""
         columns = {name: rows[f"{prefix}{name}"] for name in self.values}
         if self.how == "avg":
             return {n: e for name, v in columns.items() for n, e in ((name, v.sum()), (f"{name}n", v.count()))}
         return {name: getattr(column, self.how or "max")() for name, column in columns.items()}
 
     def person(self, people: Any, prefix: str) -> Expressions:
-        """Of a person."""
+        """The columns of a person."""
         return self.made({name: self._reduced(people, f"{prefix}{name}", self.grids.get(name)) for name in self.values})
 
     def _reduced(self, people: Any, column: str, grid: Grid | None) -> Any:
@@ -102,7 +102,7 @@ class PersonColumns:
 
 
 def flagged(condition: Condition) -> PersonColumns:
-    """Whether a row that is a person satisfies a condition: what a plain count asks, without arithmetic."""
+    """Whether a row that is a person satisfies a condition: for a plain count, without arithmetic."""
     return PersonColumns({"s": partial(holds, condition)})
 
 
@@ -116,12 +116,12 @@ def _where(condition: Condition, value: Any, rows: Any) -> Any:
 
 
 def added_up(score: Score, present: Condition | None, grids: Mapping[str, Grid], low: int, high: int) -> PersonColumns:
-    """A person's rows add up, and are clipped to what one person may count for."""
+    """A person's rows are added up, and clipped to what one person may count for."""
 
     def row(rows: Any) -> Any:
         parts = [_term(weight, term.value, term.where, grids, rows) for weight, term in score.terms]
         total = added(parts) if parts else wide(0)
-        if len(parts) > 1:  # no row scores more than it is known to be able to, whatever its conditions do
+        if len(parts) > 1:  # no row scores more than its known range, whatever its conditions are
             total = clipped(total, score.lowest, score.highest)
         return _where(present or ALWAYS, total, rows)
 
@@ -134,7 +134,7 @@ def added_up(score: Score, present: Condition | None, grids: Mapping[str, Grid],
 
 
 def counted(score: Score) -> PersonColumns:
-    """People, each once: a person has what any of its rows has."""
+    """People, each once: a person has what any of their rows has."""
 
     def made(columns: Expressions) -> Expressions:
         terms = [_weighted(weight, column) for (weight, _), column in zip(score.terms, columns.values(), strict=True)]
@@ -144,7 +144,7 @@ def counted(score: Score) -> PersonColumns:
 
 
 def coded(conditions: Sequence[Condition]) -> PersonColumns:
-    """Which of some conditions a person's rows satisfy, as one number: 1 for the first, 2 for the second, 4, …"""
+    """Which conditions a person's rows satisfy, as one number: 1 for the first, 2 for the second, 4, …"""
 
     def made(columns: Expressions) -> Expressions:
         return {"s": added([_weighted(2**i, column) for i, column in enumerate(columns.values())])}
@@ -163,7 +163,7 @@ def averaged(weight: int, shift: int, value: Operand, where: Condition, grid: Gr
 
 
 def require_short(grids: Mapping[str, Grid], how: Reduction | None) -> None:
-    """A person's average is divided out as a float."""
+    """Limit the length of bounds: a person's average is divided as a float."""
     if how == "avg" and any(max(abs(g.low), abs(g.high)) > FLOAT_STEPS for g in grids.values()):
         raise DuotoneError("the bounds are too far apart for a person's average: give a coarser grid")
 
@@ -176,7 +176,7 @@ def ranked(atom: QuantileThreshold, how: Reduction | None, grid: Grid | None) ->
             met = compared(columns["v"], atom.value.kind, atom.sign, atom.limit)
         else:
             met = compared(columns["v"], "integer", atom.sign, (atom.written or Fraction(0)) / grid.step)
-        return {"s": ibis.cases((met, 1), (~met, 0))}  # null for who has no value
+        return {"s": ibis.cases((met, 1), (~met, 0))}  # null for a person without a value
 
     value = (
         _read_where(both(atom.where, Not(IsNull(atom.value))), atom.value)
@@ -187,7 +187,7 @@ def ranked(atom: QuantileThreshold, how: Reduction | None, grid: Grid | None) ->
 
 
 Sides = Mapping[str, tuple[Operand | Condition, Condition, Grid]]
-"""What is averaged on each side, over which rows, and the grid that it is on."""
+"""The averaged value of each side, its rows, and its grid."""
 
 
 def two_sided(sides: Sides, how: Reduction | None) -> PersonColumns:
@@ -232,7 +232,7 @@ def _read_where(where: Condition, value: Operand) -> Callable[[Any], Any]:
 
 
 def _stepped(value: Operand | Condition, where: Condition, grid: Grid) -> Callable[[Any], Any]:
-    """A value in grid steps where a condition holds; a condition's value is 1 or 0."""
+    """A value in grid steps if a condition holds; a condition's value is 1 or 0."""
 
     def row(rows: Any) -> Any:
         inside = steps(value, grid, rows) if isinstance(value, Operand) else indicator(value, rows)

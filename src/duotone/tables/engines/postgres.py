@@ -23,7 +23,7 @@ from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh,
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"
 LOST = "the connection to the Postgres server was lost"
 SETTINGS = {"search_path": "pg_catalog", "datestyle": "ISO, YMD", "timezone": "UTC", "standard_conforming_strings": "on"}
-"""What the meaning or the printed form of a value could depend on, set explicitly."""
+"""Settings on which the meaning or the text of a value could depend, set explicitly."""
 PLAIN = {"bool": "boolean", "int2": "int16", "int4": "int32", "int8": "int64"}
 FLOATS = {"float4": "float32", "float8": "float64"}
 DATES = {"date": ("date", "9999-12-31"), "timestamp": ("timestamp", "9999-12-31 23:59:59.999999")}
@@ -35,7 +35,7 @@ where r.relkind in ('r', 'p', 'v', 'm', 'f')
 and (r.relname = %(name)s and (n.nspname = %(schema)s or %(schema)s = '' and pg_catalog.pg_table_is_visible(r.oid))
 or %(schema)s = '' and n.nspname || '.' || r.relname = %(name)s)
 """
-"""What a name can mean: a table that is visible by it, or a schema, a dot and a table."""
+"""What a name can mean: a visible table of this name, or a schema, a dot and a table."""
 PARTS = """
 with recursive part(oid) as (select %s::pg_catalog.oid union select i.inhrelid from pg_catalog.pg_inherits i join part on
 part.oid = i.inhparent) select count(*) from part join pg_catalog.pg_class r using (oid) where r.relkind not in ('r', 'p')
@@ -53,12 +53,12 @@ NUMBER = "select system_identifier from pg_catalog.pg_control_system()"
 UNSTORED = {"v": "view", "m": "materialised view", "f": "foreign table"}
 HELD = {"int64": "int8", "float64": "float8", "decimal": "numeric", "string": "text", "boolean": "bool", "date": "date",
         "timestamp": "timestamp"}  # fmt: skip
-"""What Postgres calls the types that public tables come in."""
+"""Postgres' names of the types of public tables."""
 BY_BYTES = ' collate "C"'
 BUILT_IN = 11
-"""The schema pg_catalog, by its number: a type of the same name elsewhere is another one."""
+"""The number of the schema pg_catalog: a type of the same name elsewhere is another one."""
 BLOCK = 2**30
-"""No line that comes back is as long: keys, and lists of ends, are limited."""
+"""Longer than any returned line: keys, and lists of extremes, are limited."""
 
 
 ABLE = Abilities(no_casts="Postgres has no cast that cannot fail")
@@ -66,9 +66,9 @@ ABLE = Abilities(no_casts="Postgres has no cast that cannot fail")
 
 @dataclass(frozen=True, eq=False)
 class Postgres:
-    """A connection of Ibis to a database.
+    """An Ibis connection to a database.
 
-    Guarantee: each plan is one statement, in a transaction that can only read; nothing that the server says is passed on.
+    Guarantee: each plan is one statement, in a read-only transaction; nothing that the server says is passed on.
     """
 
     connection: Any = field(repr=False)
@@ -76,7 +76,8 @@ class Postgres:
     name: str = "Postgres"
 
     def run(self, plan: Any) -> Any:
-        """Run a plan; its result comes as an Arrow table, by COPY, which unlike a cursor lets the server work in parallel."""
+        """Execute a plan; its result comes as an Arrow table, by COPY, which unlike a cursor lets the server work in
+        parallel."""
         import psycopg
 
         connection = self.connection.con
@@ -93,15 +94,15 @@ class Postgres:
             raise
 
     def alive(self) -> bool:
-        """Whether the server answers."""
+        """Whether the server responds."""
         return answers(self)
 
     def interrupt(self) -> None:
-        """Stop what the server does now."""
+        """Cancel the running query."""
         self.connection.con.cancel()
 
     def public_table(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
-        """A small table that everybody may know, as constants of the statement, and what forgets it: nothing to do."""
+        """A small public table, as constants of the statement, and a function that drops it, which does nothing."""
         arrays = [f"cast({literal(_array(rows[name]))} as {HELD[_bare(kind)]}[])" for name, kind in types.items()]
         names = [f"{quoted(name)}{BY_BYTES if kind == 'string' else ''} as {quoted(name)}" for name, kind in types.items()]
         columns = ", ".join(map(quoted, types))
@@ -109,7 +110,7 @@ class Postgres:
         return ops.SQLQueryResult(query, ibis.schema(types), self.connection).to_expr(), lambda: None
 
     def _statement(self, plan: Any) -> str:
-        """Common parts are folded into their places: the server would write them out and read them back."""
+        """Common parts are inlined: the server would store them and read them back."""
         tree = sqlglot_of(self.connection, plan)
         for part in tree.find_all(sge.CTE):
             part.set("materialized", False)
@@ -117,7 +118,7 @@ class Postgres:
 
 
 def open_postgres(url: str, name: str | None, vouched: bool = False) -> Source:
-    """A table, as `visits` or `clinic.visits`, of the database that a URL names."""
+    """A table, as `visits` or `clinic.visits`, of the database of a URL."""
     try:
         import psycopg
     except ImportError:
@@ -149,11 +150,13 @@ def of_database(backend: Any, name: str | None, schema: str = "", *, vouched: bo
     place = ".".join(map(quoted, full))
 
     def table(chosen: Sequence[str]) -> Any:
-        """The columns in types whose values are equal and ordered as they are everywhere: text by its bytes."""
+        """The columns in types with the usual equality and order: text by its bytes."""
         read, types = selected({name: readings[name] for name in chosen})
         return ops.SQLQueryResult(f"select {', '.join(read)} from {place}", ibis.schema(types), backend).to_expr()
 
-    temporary = full[0].startswith("pg_temp")  # of which another session has one of the same name, and then no session has
+    temporary = full[0].startswith(
+        "pg_temp"
+    )  # a temporary schema of another session may have the same name, but then no table of ours
     return Source(
         Postgres(backend),
         name,
@@ -166,20 +169,20 @@ def of_database(backend: Any, name: str | None, schema: str = "", *, vouched: bo
 
 
 def _identity(connection: Any, schema: str, table: str) -> str:
-    """Server, database, schema and table, by which a ledger tells it from others; no user and no password. The server is known
-    by where it is reached, and, since localhost is many, by its own number where this role may see that."""
+    """Server, database, schema and table, which identify it in a ledger; no user and no password. The server is known
+    by its address and, since localhost is ambiguous, by its own number if this role may see it."""
 
     def one(query: str) -> Any:
         return quietly(lambda: connection.execute(query).fetchone()[0], UNREACHABLE)
 
-    host = connection.info.host.rpartition("@")[2].lower()  # of a mistyped URL, a part of its password stands before @
+    host = connection.info.host.rpartition("@")[2].lower()  # in a mistyped URL, a part of its password may stand before @
     number = one(NUMBER) if one(NUMBERED) else None
     return json.dumps([f"{host}:{connection.info.port}", number, one("select pg_catalog.current_database()"), schema, table])
 
 
 def of_query(backend: Any, query: str) -> Source:
-    """A query, for which its owner vouches, of a database that Ibis is connected to: as a temporary view, which means the same
-    tables wherever names are looked for."""
+    """A query, vouched for by its owner, of a database that Ibis is connected to: as a temporary view, which means the
+    same tables under any search path."""
     name = fresh()
     failure = "the database does not take the query as a temporary view (what it says is not shown)"
     quietly(lambda: backend.con.execute(f"create temporary view {quoted(name)} as {query}"), failure)
@@ -197,7 +200,9 @@ def _relation(connection: Any, name: str, schema: str) -> tuple[int, str, str, s
     query = "select pg_catalog.getdatabaseencoding()"
     ((encoding,),) = quietly(lambda: connection.execute(query).fetchall(), UNREACHABLE)
     if encoding != "UTF8":
-        raise DuotoneError("the database does not keep text as UTF-8, so that some of it may have no translation: convert it")
+        raise DuotoneError(
+            "the database does not store text as UTF-8, and some of it may not be convertible: convert the database"
+        )
     asked = {"name": name, "schema": schema}
     fits = quietly(lambda: connection.execute(RELATION, asked).fetchall(), UNREACHABLE)
     if len(fits) > 1:
@@ -222,7 +227,7 @@ def _reading(column: Sequence[Any]) -> tuple[str, Reading]:
 
 
 def of_column(column: str, kind: str, family: str, modifier: int) -> Reading:
-    """How a column is read. A `numeric` without limits can be larger than any float, which would be an error."""
+    """How a column is read. A `numeric` without limits can exceed any float, which would be an error."""
     if family == "e" or kind in TEXTS:
         return Reading("text", "string", f'cast({column} as text) collate "C"')
     if kind in PLAIN:
@@ -248,7 +253,7 @@ def of_column(column: str, kind: str, family: str, modifier: int) -> Reading:
 
 
 def _arrow(data: bytes, schema: Any) -> Any:
-    """What COPY sent. Null is nothing between commas, and an empty text is two quotes."""
+    """The result of COPY. Null is nothing between commas, and an empty text is two quotes."""
     from pyarrow import csv
 
     kinds = dict(zip(schema.names, schema.to_pyarrow().types, strict=True))
@@ -274,5 +279,5 @@ def _element(value: Any) -> str:
         return "NULL"
     text = str(value)
     if "\0" in text:
-        raise DuotoneError("a public table has a text with a zero byte in it, which Postgres has no text for: take it out")
+        raise DuotoneError("a public table has a text with a zero byte, which Postgres cannot store: remove it")
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

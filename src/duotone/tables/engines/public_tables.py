@@ -1,9 +1,9 @@
-"""Public tables: read whole before anything private is, and given to the engine beside the table that is asked about.
+"""Public tables: read completely before any private row, and given to the engine beside the private table.
 
-Their rows are hashed in the order of the keys that they are joined by, once for each choice of keys.
+Their rows are hashed in the order of their join keys, once for each choice of keys.
 
-Guarantee: what is computed and checked here depends on the public rows alone, and not on their order; so errors may say what is
-in them.
+Guarantee: what is computed and checked here depends on the public rows alone, and not on their order; so errors may
+quote them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from duotone.tables.sql.comparison import ParsedQuestion, PublicJoin
 from duotone.tables.sql.condition import Kind, columns_read
 
 MOST = 10**6
-"""Rows that are joined, at most."""
+"""Most joined rows."""
 KEPT = 8
-"""Choices of keys by which a table is kept in order, at most."""
+"""Most choices of keys for which a table is kept in order."""
 
 
 @dataclass(frozen=True)
@@ -50,21 +50,21 @@ class Keyed:
 
 @dataclass
 class PublicTable:
-    """A public table: an open source, or one that is `kept`, whose rows are in memory and whose source may be closed."""
+    """A public table: an open source, or one that is `kept`, with its rows in memory and its source possibly closed."""
 
     source: Source
     kept: pa.Table | None = None
     keyed: dict[Any, Keyed] = field(default_factory=dict)
     """Its rows by choices of keys."""
     lock: threading.RLock = field(default_factory=threading.RLock)
-    """Held while rows are put in order, so that many who ask at once do it once."""
+    """Held while rows are sorted, so that concurrent questions do it once."""
 
     def keep(self) -> None:
-        """Read every column that can be asked about."""
+        """Read every usable column."""
         self.kept = self.rows([name for name, kind in self.source.columns.items() if kind != "other"])
 
     def rows(self, names: Sequence[str]) -> pa.Table:
-        """Read some columns: one row more than may be joined at most, so that a longer table is noticed."""
+        """Read some columns: one row more than may be joined, so that a longer table is noticed."""
         if self.kept is not None:
             return self.kept.select(list(names))
         only = self.source.only(names)
@@ -80,7 +80,7 @@ class PublicTable:
 
 
 def in_order(keys: Sequence[Any]) -> tuple[Any, int | None]:
-    """The order of rows by their keys, and the place of a row whose keys another one has; None where there is none."""
+    """The order of rows by their keys, and the place of a row with a duplicate key; None without one."""
     plain = [_plain(key) for key in keys]
     names = [str(i) for i in range(len(plain))]
     order = pc.sort_indices(pa.table(plain, names), sort_keys=[(name, "ascending") for name in names])
@@ -93,7 +93,7 @@ def in_order(keys: Sequence[Any]) -> tuple[Any, int | None]:
 
 
 def hash_of(values: Any) -> str:
-    """The SHA-256 of an array's values, one after the other: nulls, lengths of texts, and what is stored."""
+    """The SHA-256 of an array's values in order: nulls, lengths of texts, and stored bytes."""
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     parts = [pc.is_valid(values).cast(pa.uint8())]
     plain = _plain(values)
@@ -113,7 +113,7 @@ def hash_of(values: Any) -> str:
 
 
 def _plain(values: Any) -> Any:
-    """Values as numbers or texts that are equal exactly when these are."""
+    """Values as numbers or texts that are equal exactly when the values are."""
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     kind = values.type
     if pa.types.is_null(kind) or pa.types.is_boolean(kind):
@@ -133,7 +133,7 @@ ARROW: Mapping[Kind, pa.DataType] = {
 
 @contextmanager
 def opened_public(tables: object) -> Iterator[Mapping[str, PublicTable]]:
-    """Public tables by name, as they are declared; closed where the block ends, unless they were open, or kept, before."""
+    """Public tables by name, as declared; closed at the end of the block, unless they were open, or kept, before."""
     if not (isinstance(tables, Mapping) and all(isinstance(name, str) and name for name in tables)):
         raise DuotoneError('public tables are given by name, as {"zones": "zones.csv"}')
     if len({name.lower() for name in tables}) != len(tables):
@@ -150,7 +150,7 @@ def _public(table: Any, opened: ExitStack) -> PublicTable:
 
 @dataclass(frozen=True)
 class _Joined:
-    """A join, and the public rows: the keys as the table's columns hold them, under `keys`, and the columns that are used."""
+    """A join, and its public rows: the keys as the table's columns hold them, under `keys`, and the used columns."""
 
     join: PublicJoin
     keys: tuple[str, ...]
@@ -160,10 +160,10 @@ class _Joined:
 
 
 def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, PublicTable]) -> tuple[Source, str]:
-    """The table with the columns of the public tables that the question joins, and what a ledger tells those joins by: with
-    other public rows, it is another question.
+    """The table with the columns of the joined public tables, and how a ledger identifies those joins: with other
+    public rows, it is another question.
 
-    Guarantee: every row of the table is there once, since a key is in a public table once.
+    Guarantee: every row of the table occurs once, since a key is in a public table once.
     """
     if not source.engine.can.proven:
         raise DuotoneError(NOT_JOINED)
@@ -191,7 +191,7 @@ def join_public(source: Source, asked: ParsedQuestion, public: Mapping[str, Publ
         keys = [own for part in parts for own, _ in part.join.keys]
         rows = source.only([*(name for name in columns if name in source.columns), *keys]).table
         for part, (other, _) in zip(parts, tables, strict=True):
-            other = source.shortened(other, 1)  # one more, so that a key which is cut is equal to none of the table
+            other = source.shortened(other, 1)  # one more character, so that a cut key equals no key of the table
             pairs = zip(part.join.keys, part.keys, strict=True)
             rows = rows.left_join(other, [rows[own] == other[key] for (own, _), key in pairs])
         return only(rows, columns)
@@ -218,7 +218,7 @@ def _joined(source: Source, join: PublicJoin, table: PublicTable, used: set[str]
     rows = table.rows(names)
     if rows.num_rows > most:
         where = "" if source.engine.can.embedded else f" on {source.engine.name}"
-        raise DuotoneError(f"the public table {join.table} has more than {most:,} rows, the most that are joined{where}")
+        raise DuotoneError(f"the public table {join.table} has more than {most:,} rows, the limit for joins{where}")
     keyed = _keyed(source, join, table, rows)
     columns: dict[str, Any] = {}
     types: dict[str, str] = {}
@@ -238,7 +238,7 @@ def _joined(source: Source, join: PublicJoin, table: PublicTable, used: set[str]
 
 
 def _keyed(source: Source, join: PublicJoin, table: PublicTable, rows: pa.Table) -> Keyed:
-    """The rows in the order of their keys, each of which is there once; looked for once where the table is kept."""
+    """The rows in the order of their keys, each of which occurs once; sorted once if the table is kept."""
     choice = tuple((key, source.columns[own]) for own, key in join.keys)
     with table.lock:
         if choice in table.keyed:
@@ -248,8 +248,8 @@ def _keyed(source: Source, join: PublicJoin, table: PublicTable, rows: pa.Table)
         if twice is not None:
             said = ", ".join(str(key[twice].as_py()) for key in keys)
             raise DuotoneError(
-                f"the public table {join.table} has {said} twice, and is joined by it: a row may have one "
-                "public row at most, so give it once"
+                f"the public table {join.table} has {said} twice, and is a join key: a row may have at most one "
+                "public row, so give it once"
             )
         while len(table.keyed) >= KEPT:
             del table.keyed[next(iter(table.keyed))]
@@ -261,7 +261,7 @@ def _keyed(source: Source, join: PublicJoin, table: PublicTable, rows: pa.Table)
 def _keys(wanted: Kind, held: Kind, column: Any, join: PublicJoin, name: str) -> Any:
     """Public keys as the table's column holds them: equal to one exactly when they look the same."""
     if column.null_count:
-        raise DuotoneError(f"column {name} of the public table {join.table} has a null, and is joined by: take it out")
+        raise DuotoneError(f"column {name} of the public table {join.table} is a join key and has a null: remove it")
     texts: set[Kind] = {"text", "untyped"}
     if held == wanted or {held, wanted} <= texts:
         return column.cast(ARROW[wanted])
@@ -283,7 +283,7 @@ def _keys(wanted: Kind, held: Kind, column: Any, join: PublicJoin, name: str) ->
 
 
 def typed(text: str, kind: Kind) -> Any:
-    """Convert a text to a value of a kind; None if it is not written as such a value."""
+    """Convert a text to a value of a type; None if it is not written as such a value."""
     match kind:
         case "integer" if re.fullmatch(r"-?[1-9][0-9]{0,18}|0", text) and -(2**63) <= int(text) < 2**63:
             return int(text)

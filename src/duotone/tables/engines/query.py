@@ -1,6 +1,6 @@
 """The plan: from rows to people to the few aggregates that levels need, as one Ibis expression.
 
-Of a total, the people at its far ends are fetched; who of them can matter is decided by `questions.threshold.who_matters`.
+For a total, the people at its extremes are fetched; `questions.threshold.who_matters` decides which can matter.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def sums(people: Any, name: str, short: bool) -> dict[str, Any]:
 
 
 SMALL = 2**21
-"""Numbers up to here are added up in 64 bits, for fewer than 2^42 rows; larger ones in more, which takes longer."""
+"""Numbers up to here are added up in 64 bits, for fewer than 2^42 rows; larger ones in more bits, which is slower."""
 
 
 @ibis.udf.agg.builtin(name="max", signature=(("int64", "int64"), "array<decimal(38, 0)>"))
@@ -56,7 +56,7 @@ def _smallest(value, n): ...  # type: ignore[no-untyped-def]
 
 
 def kept_ends(people: Any, name: str, request: Ends) -> dict[str, Any]:
-    """The far ends where the engine can keep them while it adds up."""
+    """The extremes, where the engine can keep them while it adds up."""
     column = people[name]
     ways = ("largest", _largest, operator.ge, request.largest_from), ("smallest", _smallest, operator.le, request.smallest_to)
     return {
@@ -69,9 +69,9 @@ def kept_ends(people: Any, name: str, request: Ends) -> dict[str, Any]:
 def ends_apart(
     rows: Any, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]], *, embedded: bool
 ) -> dict[str, list[Any]]:
-    """The far ends of rows that are people, each by a look of its own at a column in whose order their scores come: engines
-    pass over a row that is not among so few in less time than they need to compute its score. The embedded engine does so
-    where a stored whole number gives the order, and is quicker at other scores by keeping the ends while it adds up."""
+    """The extremes of rows that are people, each by a separate query on a column with the same order as their scores:
+    engines skip other rows faster than they compute scores. The embedded engine does so only if a stored integer gives
+    the order; otherwise keeping the extremes while it adds up is faster."""
     apart: dict[str, list[Any]] = {}
     for i, (columns, requests) in enumerate(asked):
         for n, request in requests.items():
@@ -82,13 +82,13 @@ def ends_apart(
 
 
 def _stored(rows: Any, order: Order | None, request: Ends) -> bool:
-    """Whether a whole number as it is stored gives the order."""
+    """Whether a stored integer gives the order."""
     serves = order is not None and all(_serves(order, request))
     return serves and order is not None and order.value.kind == "integer" and isinstance(order.of(rows).op(), Field)
 
 
 def _serves(order: Order, request: Ends) -> tuple[bool, bool]:
-    """Whether the largest and the smallest can be looked for in this order: not where someone without a value can matter."""
+    """Whether the largest and the smallest can be found in this order: not if someone without a value can matter."""
     largest, smallest = request.largest_from, request.smallest_to
     return not order.missing or largest is None or largest > 0, not order.missing or smallest is None or smallest < 0
 
@@ -104,18 +104,18 @@ def _ends_of_rows(rows: Any, columns: PersonColumns, column: str, name: str, req
             by, limit = order.of(rows), order.up_to(end) if up else order.from_on(end)
         else:
             by, limit = columns.alone(rows)[column], end
-        there = by <= math.inf if by.type().is_floating() else by.notnull()  # NaN is no value
+        there = by <= math.inf if by.type().is_floating() else by.notnull()  # NaN is null
         if limit is not None:
             there = there & (by <= limit if up else by >= limit)
-        # nulls first, though there are none: as indexes of Postgres are read from their end
+        # nulls first, though there are none: as Postgres reads its indexes from the end
         some = rows.filter(there).order_by(ibis.asc(by) if up else ibis.desc(by, nulls_first=True)).limit(request.reach)
         scores = some.select(s=columns.alone(some)[column])
         yield scores.agg(**{f"{name}_{way}": listed(scores.s)})
 
 
 def by_score(people: Any, keys: list[str], name: str, request: Ends) -> Any:
-    """People, the total and both ends in one pass, in words that every engine knows: people are gathered by score where it
-    matters, and all others together."""
+    """People, the total and both extremes in one pass, in expressions that every engine has: people are grouped by
+    score where it matters, and all others together."""
     value = people[name]
     bounds = (request.largest_from, operator.ge), (request.smallest_to, operator.le)
     matters = [compare(value, bound) for bound, compare in bounds if bound is not None]
@@ -140,14 +140,14 @@ def by_score(people: Any, keys: list[str], name: str, request: Ends) -> Any:
 
 
 def listed(column: Any) -> Any:
-    """Numbers as text with commas: what every engine can gather and send."""
+    """Numbers as text with commas: what every engine can aggregate and send."""
     return column.cast("string").group_concat(",")
 
 
 @dataclass(frozen=True)
 class People:
-    """Who counts: the rows that take part, the columns that name a person and a group, in how many groups one counts, and the
-    list of groups, if it is public."""
+    """Who counts: the rows that take part, the columns that identify a person and a group, in how many groups one
+    counts, and the list of groups, if it is public."""
 
     source: Source
     where: Condition | None = None
@@ -156,20 +156,20 @@ class People:
     most: int = 1
     listed: tuple[tuple[Any, ...], ...] | None = None
     trial: bool = False
-    """Whether the first of `by` numbers the made-up tables of a trial: then people of different tables are different, and
-    groups are listed without that number."""
+    """Whether the first of `by` numbers the made-up tables of a trial: then people of different tables are different,
+    and groups are listed without that number."""
 
     @property
     def seen(self) -> tuple[Any, ...]:
-        """What decides who counts."""
+        """The expressions that decide who counts."""
         table = id(self.source.table), id(self.source.reading), id(self.source.engine)
         return table, self.where, self.unit, self.by, self.most, self.listed
 
     def asked(self, questions: Iterable[ParsedQuestion | None]) -> People:
-        """The same, of only the columns, and of a public list of groups only the rows, that questions look at.
+        """The same with only the columns, and of a public list of groups only the rows, that questions use.
 
-        A person's groups are bounded among those that are listed, however long the list; without a unit nothing is bounded,
-        and of a long list, rows that are in no listed group are left out when the groups have come back.
+        A person's groups are limited among the listed ones, however long the list. Without a unit nothing is limited;
+        with a long list, rows in no listed group are dropped after the groups are returned.
         """
         source = self.source.asked_about(questions, self.by if self.unit is None else (*self.by, self.unit))
         if self.listed and (len(self.listed) <= LISTED or self.unit is not None):
@@ -179,7 +179,7 @@ class People:
     def table(self, person_columns: Sequence[PersonColumns]) -> Any:
         """One row per person, or per person and group: these columns, and the keys as k0, k1, …
 
-        A person's groups are bounded by the smallest MD5 of person and key, which looks at nobody else.
+        A person's groups are limited to those with the smallest MD5 of person and key, which depends on nobody else.
         """
         rows = self.rows()
         keys = {f"k{i}": rows[column] for i, column in enumerate(self.by)}
@@ -193,7 +193,7 @@ class People:
         return people.select(*keys, **(_named(person_columns, lambda c, name: c.person(people, name)) or NO_COLUMN))
 
     def rows(self) -> Any:
-        """The rows that take part, and that name a person and a group."""
+        """The rows that take part, and that identify a person and a group."""
         rows = self.source.rows
         named = [nameable(rows[column]) for column in self.by]
         named += [nameable(rows[self.unit], self.source.longest)] if self.unit else []
@@ -209,22 +209,22 @@ class People:
 
 
 LISTED = 1000
-"""Public lists of up to so many groups are used to look only at rows that are in one of them; where people are in several
-groups, all lists are."""
+"""A public list of at most this many groups filters rows to those in one of them; if people are in several groups,
+every list does."""
 LONGEST = 1024
-"""The characters that a key or a unit may have."""
+"""Most characters of a key or a unit."""
 NO_COLUMN = {"one": ibis.literal(1)}
-"""A table has at least one column, also where people are only counted."""
+"""A table has at least one column, even if people are only counted."""
 
 
 def _named(person_columns: Sequence[PersonColumns], expressions: Callable[[PersonColumns, str], Expressions]) -> dict[str, Any]:
-    """The expressions of every comparison, each under the prefix of its own: m0, m1, …"""
+    """The expressions of every comparison, each with its own prefix: m0, m1, …"""
     return {f"m{i}{name}": e for i, c in enumerate(person_columns) for name, e in expressions(c, f"m{i}").items()}
 
 
 def nameable(column: Any, read: int = LONGEST + 1) -> Any:
-    """Whether a value can name a person or a group: not null, and no text so long that it would not travel or be printed. Where
-    so many characters of a text are `read`, one of as many may have been cut, and names no person: two could have the same."""
+    """Whether a value can identify a person or a group: not null, and not a very long text. If `read` characters of a
+    text are read, one of that length may have been cut, and identifies no person: two could have the same."""
     return column.length() <= min(LONGEST, read - 1) if column.type().is_string() else column.notnull()
 
 
@@ -233,16 +233,16 @@ def _md5(text): ...  # type: ignore[no-untyped-def]
 
 
 def gather(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> QueryResult:
-    """Run the plan, and give what came back."""
+    """Execute the plan, and return its results."""
     result = who.source.run(plan_of(who, asked))
     results = ({n: result_of(result, f"m{i}{n}", request) for n, request in own.items()} for i, (_, own) in enumerate(asked))
     return QueryResult(_keys(result, who), whole(result["people"]), tuple(results))
 
 
 def plan_of(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Request]]]) -> Any:
-    """One statement for everything that is asked.
+    """One statement for all requests.
 
-    Guarantee: it depends on the question and on what is declared, and on no row.
+    Guarantee: it depends on the question and on declarations, and on no row.
     """
     people = who.table([columns for columns, _ in asked])
     keys = [f"k{i}" for i in range(len(who.by))]
@@ -261,7 +261,7 @@ def kept(who: People, draw: Draw, engine: Draws) -> list[tuple[tuple[Any, ...], 
 def _plan(
     people: Any, keys: list[str], requests: Mapping[str, Request], who: People, apart: Mapping[str, Sequence[Any]]
 ) -> Any:
-    """One statement for everything; far ends are `apart` where they have been asked for by themselves."""
+    """One statement for all requests; extremes are `apart` if separate queries have fetched them."""
     simple: dict[str, Any] = {"people": people.count()}
     parts: list[Any] = []
     for name, request in requests.items():
@@ -289,7 +289,7 @@ def _plan(
 
 
 def _tallies(people: Any, name: str, request: Tally) -> dict[str, Any]:
-    """How many have each score; where a score is only whether a condition holds, how many it holds for."""
+    """How many have each score; if a score is only whether a condition holds, how many it holds for."""
     column = people[name]
     if request.everyone:
         return {}
@@ -303,12 +303,12 @@ def _joined(main: Any, part: Any, keys: list[str]) -> Any:
 
 
 def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
-    """`name` is the vote, and `name`own whether it is the one asked for."""
+    """`name` is the vote, and `name`own whether it is the one asked about."""
     cast = people.filter(people[name].notnull())
     counted = cast.group_by([*keys, name, f"{name}own"]).agg(votes=cast.count())
     own = {f"{name}_own": counted.votes.sum(where=counted[f"{name}own"])}
     rivals = counted.filter(~counted[f"{name}own"])
-    if not keys:  # quicker than a window over all values
+    if not keys:  # faster than a window over all values
         some = rivals.order_by(ibis.desc("votes")).limit(reach + 2)
         return counted.agg(**own).cross_join(some.agg(**{f"{name}_rivals": listed(some.votes)}))
     window = ibis.window(group_by=keys, order_by=ibis.desc("votes"))
@@ -318,7 +318,7 @@ def _votes(people: Any, keys: list[str], name: str, reach: int) -> Any:
 
 
 def _rare(people: Any, keys: list[str], name: str, reach: int) -> Any:
-    """How many different values there are, and the smallest numbers of people who share one."""
+    """How many distinct values there are, and the smallest numbers of people who share one."""
     labelled = people.filter(people[name].notnull())
     counted = labelled.group_by([*keys, name]).agg(holders=labelled.count())
     window = ibis.window(group_by=keys or None, order_by=["holders", name])
@@ -334,8 +334,9 @@ def _rare(people: Any, keys: list[str], name: str, reach: int) -> Any:
 def _middle(people: Any, keys: list[str], name: str, request: Middle) -> Any:
     """How many have a score, the scores around the quantile with how many have each, and how many have a lower one.
 
-    A score is sent if its ranks may be among those next to ⌈q·n⌉: in whole numbers, so that no engine rounds; one more than
-    needed does no harm."""
+    A score is sent if its ranks may be among those next to ⌈q·n⌉: in integers, so that no engine rounds; one more than
+    needed is harmless.
+    """
     scored = people.filter(people[name].notnull())
     cells = scored.group_by([*keys, name]).agg(n_=scored.count())
     upto = cells.n_.sum().over(ibis.cumulative_window(group_by=keys or None, order_by=name))

@@ -1,4 +1,4 @@
-"""What is requested of people's columns, and what came back of it: a million groups as flat arrays."""
+"""Requests for people's columns, and their results: a million groups as flat arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Tally:
-    """How many people have each of these scores; where it is the same for `everyone`, they are counted already."""
+    """How many people have each of these scores; a score that `everyone` has is counted already."""
 
     values: tuple[int, ...]
     everyone: bool = False
@@ -30,14 +30,14 @@ class Tally:
 
 @dataclass(frozen=True)
 class Ends:
-    """How many people have a score, the total, and those at the far ends who can matter: the largest from `largest_from` on
-    and the smallest up to `smallest_to`, `reach` of each; None where nobody is needed. Others may come along."""
+    """How many people have a score, the total, and the extremes that can matter: the largest from `largest_from` on and
+    the smallest up to `smallest_to`, `reach` of each; None if none is needed. Others may be included."""
 
     reach: int
     largest_from: int | None = -(2**62)
     smallest_to: int | None = 2**62
     farthest: int = 2**62
-    """How far from zero a score can be."""
+    """The largest absolute score."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,15 @@ class Votes:
 
 @dataclass(frozen=True)
 class Rare:
-    """How many different values people have, and how many people have each of the rarest ones, `reach` and one more."""
+    """How many distinct values people have, and how many people have each of the rarest ones, `reach` and one more."""
 
     reach: int
 
 
 @dataclass(frozen=True)
 class Middle:
-    """How many people have a score, and the scores around their lower q-quantile: itself, and `reach` from it each way."""
+    """How many people have a score, and the scores around their lower q-quantile: itself, and `reach` in each
+    direction."""
 
     q: Fraction
     reach: int
@@ -66,15 +67,15 @@ Request = Tally | Ends | Votes | Rare | Middle
 
 
 SHORT = 18
-"""The characters of a number that 64 bits hold, whatever they are."""
+"""Most characters of a 64-bit number."""
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """Values, each with how many people have it, in order within each group, and one group after the other: group g has
-    those from `starts[g]` up to `starts[g + 1]`.
+    """Values with how many people have each, sorted within each group, and one group after the other: group g has those
+    from `starts[g]` up to `starts[g + 1]`.
 
-    Iterating gives the first of every group, then the second, …; a group that has no more has 0, of nobody.
+    Iterating returns the first of every group, then the second, …; an exhausted group returns 0, of nobody.
     """
 
     values: Array
@@ -94,7 +95,7 @@ class Ranked:
         return [int(v) for v in np.repeat(self.values[own], self.people[own].astype(np.int64))]
 
     def first(self, reach: int) -> Ranked:
-        """The first so many people of every group."""
+        """The first `reach` people of every group."""
         if np.diff(self.starts).max(initial=0) <= reach and self.people.max(initial=0) <= 1:
             return self
         upto = np.append(0, np.cumsum(self.people))
@@ -104,14 +105,14 @@ class Ranked:
         return Ranked(self.values[kept], people, np.append(0, np.cumsum(kept))[self.starts])
 
     def joined(self, absent: Array, descending: bool) -> Ranked:
-        """These, and in each group so many people with the value 0, in their place."""
+        """These, with this many people with the value 0 inserted in each group."""
         size = len(absent)
         groups = np.append(np.repeat(np.arange(size), np.diff(self.starts)), np.arange(size))
         values, people = np.append(self.values, np.zeros_like(absent)), np.append(self.people, absent)
         return _ranked(values, people, groups, size, descending)
 
     def farthest(self) -> int:
-        """How far from zero a value is."""
+        """The largest absolute value."""
         return max(abs(int(self.values.max(initial=0))), abs(int(self.values.min(initial=0))))
 
 
@@ -125,14 +126,14 @@ def _ranked(values: Array, people: Array, groups: Array, size: int, descending: 
 
 
 def nobody_ranked(size: int) -> Ranked:
-    """Nobody, in each of so many groups."""
+    """Nobody, in each of this many groups."""
     nothing = np.zeros(0, dtype=np.int64)
     return Ranked(nothing, nothing, np.zeros(size + 1, dtype=np.int64))
 
 
 def ranked_in(column: Any, reach: int, descending: bool) -> Ranked:
-    """A column of lists, as an engine sends them: numbers, or text with commas between them, in which a value of several
-    people may stand once, with a star and their number. Nobody beyond `reach` people is needed."""
+    """A column of lists from an engine: numbers, or text with commas, where a value of several people may be written
+    once, with a star and their number. Nobody beyond `reach` people is needed."""
     lists = column.combine_chunks()
     as_text = not pa.types.is_list(lists.type)
     if as_text:
@@ -148,34 +149,33 @@ def ranked_in(column: Any, reach: int, descending: bool) -> Ranked:
 
 
 def in_order(lists: Sequence[Sequence[int]]) -> Ranked:
-    """Ranked values from lists that are sorted already; each value belongs to one person."""
+    """Ranked values from sorted lists; each value belongs to one person."""
     values = np.array([value for own in lists for value in own], dtype=np.int64)
     return Ranked(values, np.ones_like(values), np.append(0, np.cumsum([len(own) for own in lists], dtype=np.int64)))
 
 
 def numbers(column: Any) -> Array:
-    """Whole numbers, of any length, from text; an empty text is 0."""
+    """Integers of any length, from text; an empty text is 0."""
     if (pc.max(pc.utf8_length(column)).as_py() or 0) <= SHORT:
         return whole(column)
     return np.array([int(text or 0) for text in column.to_pylist()], dtype=object)
 
 
 def whole(column: Any) -> Array:
-    """Whole numbers of 64 bits, from an Arrow array or column; none is 0. Arrow's own ways to an array, and from a number,
-    would load pandas."""
+    """64-bit integers from an Arrow array or column; null is 0. Arrow's own conversions would load pandas."""
     array = column if str(column.type) == "int64" else column.cast("int64")
     array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
     return np.from_dlpack(pc.coalesce(array, arrow(np.zeros(len(array)))) if array.null_count else array).copy()
 
 
 def arrow(values: Array) -> Any:
-    """Whole numbers of 64 bits as an Arrow array, without loading pandas."""
+    """64-bit integers as an Arrow array, without loading pandas."""
     return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values.astype(np.int64))])
 
 
 @dataclass(frozen=True)
 class Keys:
-    """One key per group, as the table has its values; they travel as text, in one Arrow column for each that groups are by."""
+    """One key per group, as the table has its values; they are sent as text, one Arrow column for each group column."""
 
     columns: Sequence[Any]
     kinds: Sequence[Kind]
@@ -185,7 +185,7 @@ class Keys:
         return zip(*read, strict=True)
 
     def at(self, places: Array) -> Keys:
-        """Those at some places only, in the order of these."""
+        """The keys at some places, in that order."""
         taken = arrow(places)
         return Keys([column.take(taken) for column in self.columns], self.kinds)
 
@@ -201,7 +201,7 @@ def _values(column: Any, kind: Kind) -> list[Any]:
 
 
 def _ranks(column: Any, kind: Kind) -> Array:
-    """Numbers of 64 bits in whose order a column is."""
+    """64-bit numbers in the order of a column."""
     if kind != "integer":
         return whole(pc.rank(column, tiebreaker="dense"))
     values = numbers(column)
@@ -210,8 +210,8 @@ def _ranks(column: Any, kind: Kind) -> Array:
 
 @dataclass(frozen=True)
 class Result:
-    """What came back of a request, an entry per group: from far ends inwards, or from a quantile upwards (`largest`) and
-    downwards (`smallest`)."""
+    """The result of a request, an entry per group: from the extremes inwards, or from a quantile upwards (`largest`)
+    and downwards (`smallest`)."""
 
     counts: Mapping[int, Array]
     total: Array
@@ -223,7 +223,7 @@ class Result:
 
 @dataclass(frozen=True)
 class QueryResult:
-    """Everything that travelled: the groups' keys, the people of each, and the results of what was requested."""
+    """All results: the groups' keys, the people of each, and the results of each request."""
 
     keys: Keys
     people: Array
@@ -232,12 +232,13 @@ class QueryResult:
 
 DESCENDING = ("largest", "rivals")
 MOST_ENDS = 2**16
-"""People that are kept from each end, at most. DuckDB keeps fewer than 10^6, and finds out only once a value arrives; elsewhere
-they travel as one text, of up to 3 MB then, where Postgres ends at 1 GB; and levels are computed from each of them."""
+"""Most people that are kept from each end. DuckDB keeps fewer than 10^6, and fails only once a value arrives; elsewhere
+they are sent as one text, of up to 3 MB then (Postgres' limit is 1 GB); and levels are computed from each of them."""
 
 
 def require_reach(requests: Iterable[Mapping[str, Request]]) -> None:
-    """Refuse a budget whose answer needs more people from each end than an engine keeps, before anything is read or charged."""
+    """Refuse a budget whose answer needs more people from each end than an engine keeps, before anything is read or
+    charged."""
     reach = max((r.reach for own in requests for r in own.values() if not isinstance(r, Tally)), default=0)
     if not reach <= MOST_ENDS:
         raise DuotoneError(
@@ -247,7 +248,7 @@ def require_reach(requests: Iterable[Mapping[str, Request]]) -> None:
 
 
 def result_of(columns: Any, name: str, request: Request) -> Result:
-    """What came back of one request, from the columns of an Arrow table that are named after it."""
+    """The result of one request, from the columns of an Arrow table with its name."""
 
     def ends(way: str, reach: int) -> Ranked:
         column = f"{name}_{way}"
@@ -278,8 +279,8 @@ def result_of(columns: Any, name: str, request: Request) -> Result:
 
 
 def _around(text: str | None, below: int, people: int, request: Middle) -> tuple[list[int], list[int]]:
-    """From a quantile upwards, and from below it downwards; `text` has the scores around it, each with how many have it, and
-    `below` people have lower ones. As above, a table that changed could give too few."""
+    """From a quantile upwards, and from below it downwards; `text` has the scores around it, each with how many have
+    it, and `below` people have lower ones. As above, a table that changed could return too few."""
     pairs = (one.partition("*") for one in text.split(",")) if text else ()
     at = rank(request.q, people)
     first, last = max(1, at - request.reach), min(people, at + request.reach)

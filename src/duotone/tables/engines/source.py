@@ -1,12 +1,13 @@
-"""A table and its engine, and how engines are spoken to: quietly.
+"""A table and its engine, and quiet calls to engines.
 
-A stored table or file is asked about as it is; what a query makes, only where its owner vouches for its rows. In a query rows
-of several people may become one, a row may depend on other people's, and one row may make it fail. No engine can tell that it
-does none of this. Every engine calls `require_vouched` with what it finds.
+A stored table or file is asked about as it is; a query's result only if its owner vouches for its rows. In a query,
+rows of several people may become one, a row may depend on other people's, and one row may make it fail. No engine can
+exclude this. Every engine calls `require_vouched` for what is not a stored table.
 
 Files may change while a table is open: what was read of them when it was opened is compared before every question.
 
-Guarantee: what is compared is a file's number, size and times, its first line or its schema, all of them public; no row is.
+Guarantee: only a file's number, size and times, its first line or its schema are compared, all of them public; no row
+is.
 """
 
 from __future__ import annotations
@@ -40,30 +41,30 @@ class Source:
     reading: Columns = field(repr=False)
     """What its columns hold, and how they are read by the rule of totality (docs/reading.md)."""
     table: Any = field(default=None, repr=False)
-    """An Ibis table of the columns that are asked about: see `only`."""
+    """An Ibis table of the requested columns: see `only`."""
     named: bool = True
     """Whether the name is the table's own."""
     release: Callable[[], Any] = field(default=lambda: None, repr=False)
-    """Closes what was opened for this table, and nothing that was there before."""
+    """Closes what was opened for this table, and nothing that was open before."""
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """What was declared of how a file is read, where that can change an answer."""
+    """Declarations about reading a file that can change an answer."""
     vouched: str | None = None
-    """What its owner vouches for, where it is not a stored table: see `require_vouched`."""
+    """What its owner vouches for, if it is not a stored table: see `require_vouched`."""
     sibling: Callable[[str], Source] | None = field(default=None, repr=False)
-    """Opens another table of the same database, by its name; None of a file, a data frame and a query."""
+    """Opens another table of the same database, by its name; None for a file, a data frame and a query."""
     beside: tuple[str, ...] = ()
-    """The names of other private tables whose people are joined to this one's, where they are their own."""
+    """The names of joined private tables, if they are their own."""
     identity: str | None = None
-    """What tells it apart in a ledger where its name does not: several files by their names, a database by its
-    file or its server."""
+    """What identifies it in a ledger if its name does not: several files by their names, a database by its file or its
+    server."""
     checked: Callable[[], object] = field(default=lambda: None, repr=False)
     """Refuses files whose columns have changed since they were opened: see `Check`."""
     public: Mapping[Any, PublicSize] = field(default_factory=dict, repr=False)
-    """The public tables that are joined, as plans have them: what work they are."""
+    """The joined public tables, as plans have them, for bounds on work."""
     longest: int = LONGEST
-    """Characters of a stored text that are read, at most."""
+    """Most characters of a stored text that are read."""
     fields: int = 0
-    """Of a file of text, and of others that are joined to it: in each line, at most. All of a line is taken apart."""
+    """For text files, and others joined to them: longest line, in characters. All of a line is parsed."""
     process: int = field(default_factory=os.getpid, repr=False)
 
     def close(self) -> None:
@@ -87,18 +88,18 @@ class Source:
 
     @property
     def refused(self) -> Mapping[str, str]:
-        """Of columns whose type no rule reads: what it is, and how to convert it, where that is known."""
+        """Columns whose type cannot be read: what the type is, and how to convert it, if known."""
         return self.reading.refused
 
     @cached_property
     def rows(self) -> Any:
-        """The table with all of its columns that can be asked about."""
+        """The table with all usable columns."""
         return self.only([name for name, kind in self.columns.items() if kind != "other"]).table
 
     def only(self, columns: Iterable[str]) -> Self:
-        """The same table with these columns alone: no other is looked at or converted.
+        """The same table with these columns alone: no other is read or converted.
 
-        Guarantee: what a value is read as depends on nothing but itself and its column's declared type.
+        Guarantee: how a value is read depends on nothing but itself and its column's declared type.
         """
         if self.table is not None:
             return self
@@ -109,11 +110,11 @@ class Source:
         return replace(self, table=self.shortened(made) if reading.stored else made)
 
     def shortened(self, table: Any, more: int = 0) -> Any:
-        """A table of this engine with no longer texts than are read here, or so many characters more."""
+        """A table of this engine with texts cut like here, or to this many characters more."""
         return shortened(table, self.longest + more, self.engine.can.bytes_of)
 
     def reading_up_to(self, longest: int | None) -> Self:
-        """The same table, where so many characters of a stored text are declared to be read; None for as many as before."""
+        """The same table with this declared length of stored texts; None for the previous length."""
         if longest is None:
             return self
         return replace(self, longest=longest, stated={**self.stated, "longest_text": longest})
@@ -126,7 +127,7 @@ class Source:
         return replace(self, reading=replace(self.reading, kinds=kinds, refused=refused))
 
     def asked_about(self, parts: Iterable[Any], named: Iterable[str]) -> Self:
-        """The same table with only the columns that parts of a question ask about, and those that are named besides."""
+        """The same table with only the columns that parts of a question use, and further named ones."""
         return self.only([*sorted(columns_read(tuple(parts))), *named])
 
     def within(self, by: Sequence[str], keys: Iterable[tuple[Any, ...]]) -> Self:
@@ -140,7 +141,7 @@ class Source:
         return replace(self, table=self.table.filter(reduce(operator.add, texts).isin(sorted(listed))))
 
     def named_column(self, name: str) -> str:
-        """The column that a name means: itself, or the one that differs in upper and lower case alone."""
+        """The column that a name means: itself, or the one that differs only in case."""
         if name in self.columns:
             return name
         matches = [column for column in self.columns if column.lower() == name.lower()]
@@ -149,16 +150,16 @@ class Source:
         return matches[0]
 
     def require_key(self, column: str, what: str) -> None:
-        """Refuse what cannot name a person or a group: only values that are equal exactly when they look so."""
+        """Refuse what cannot identify a person or a group: only values that are equal exactly when they look so can."""
         if self.columns[self.named_column(column)] in ("float", "decimal", "time", "other"):
             why = self.refused.get(self.named_column(column), "must hold text, whole numbers, Booleans or dates")
             raise DuotoneError(f"column {column} cannot be {what}: it {why}")
 
     def run(self, plan: Any) -> Any:
-        """Execute a plan and give its result as an Arrow table.
+        """Execute a plan and return its result as an Arrow table.
 
-        Guarantee: no message of the engine is shown, since it may quote rows; and files are read as they were when they were
-        checked, just before, or nothing is given.
+        Guarantee: no message of the engine is shown, since it may quote rows; and files are read as they were when just
+        checked, or nothing is returned.
         """
         self._require_own()
         before = self.unchanged()
@@ -168,14 +169,14 @@ class Source:
         return result
 
     def unchanged(self) -> object:
-        """What `checked` gives. That files have changed is no fault of the question, and the sentence says where they are."""
+        """The result of `checked`. A change of files is not the question's fault, and the sentence names the files."""
         try:
             return self.checked()
         except DuotoneError as error:
             raise UnopenedTable(why(error)) from None
 
     def _require_own(self) -> None:
-        """After a fork the engine's threads are gone, or its connection is another process's too."""
+        """Refuse a forked process: the engine's threads are gone, or its connection is another process's too."""
         if os.getpid() != self.process:
             raise DuotoneError(FORKED)
 
@@ -188,7 +189,7 @@ def all_checked(sources: Iterable[Source]) -> Callable[[], object]:
 
 @contextmanager
 def explained(tables: Iterable[Source]) -> Iterator[None]:
-    """Say of a column that cannot be asked about what its type is, and how to convert it, where one of the tables knows."""
+    """Explain the type of an unusable column, and how to convert it, if one of the tables knows."""
     try:
         yield
     except UnreadableColumn as error:
@@ -197,7 +198,7 @@ def explained(tables: Iterable[Source]) -> Iterator[None]:
 
 
 def refuse_twins(names: Iterable[str]) -> None:
-    """Refuse columns whose names differ in upper and lower case alone."""
+    """Refuse columns whose names differ only in case."""
     known: dict[str, str] = {}
     for name in names:
         if (first := known.get(name.lower())) is not None:
@@ -208,7 +209,7 @@ def refuse_twins(names: Iterable[str]) -> None:
 
 
 def of_table(table: Any, engine: Engine, name: str, **more: Any) -> Source:
-    """A table of Ibis, whose values are as its engine gives them."""
+    """An Ibis table, with values as its engine returns them."""
     kinds = {column: _kind(dtype) for column, dtype in table.schema().items()}
     return Source(engine, name, Columns(kinds, partial(only, table)), **more)
 
@@ -229,7 +230,7 @@ def _kind(dtype: Any) -> Kind:
 
 
 def require_vouched(what: str, vouched: bool) -> str:
-    """The name of something that is no stored table; refused unless the owner vouches for it.
+    """The name of what is not a stored table; refused unless the owner vouches for it.
 
     >>> require_vouched("view visits", vouched=True)
     'view visits'
@@ -240,19 +241,19 @@ def require_vouched(what: str, vouched: bool) -> str:
 
 
 def vouched_for(what: str, unit: str | None) -> Notice:
-    """What the owner vouches for; it stands beside answers."""
+    """What the owner vouches for; it is shown beside answers."""
     return Notice("vouched for people", what=what) if unit is None else Notice("vouched for", what=what, unit=unit)
 
 
 CHANGED = "the columns of {path} have changed since it was opened: open it again"
 Check = Callable[[], object]
-"""Refuses files whose columns are not those that a table was opened with. Where it returns the same before and after something
-is read, that was read from these files as they were checked."""
+"""Refuses files whose columns are not those that a table was opened with. If it returns the same before and after a
+read, the files were read as they were checked."""
 C = TypeVar("C")
 
 
 def same_columns(paths: Sequence[Path], columns: Callable[[], C]) -> tuple[C, Check]:
-    """The columns of some files, and their check. They are read again only where a file is another or was written to."""
+    """The columns of some files, and their check. They are read again only if a file was replaced or written to."""
     seen = [stamps(*paths)]
     opened = columns()
 
@@ -268,7 +269,7 @@ def same_columns(paths: Sequence[Path], columns: Callable[[], C]) -> tuple[C, Ch
 
 
 def same_file(path: Path) -> Check:
-    """The check of a file that stays open: where it is replaced or written to, the table must be opened again."""
+    """The check of a file that stays open: if it is replaced or written to, the table must be opened again."""
     opened = stamps(path)
 
     def check() -> object:

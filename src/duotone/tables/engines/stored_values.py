@@ -1,15 +1,15 @@
 """The rule of totality for the embedded engine: what a stored value of each type becomes (docs/reading.md).
 
-Guarantee: every expression here has a value or null for every value that its type can store, decided by that value alone.
-None can be simplified from what is known about other rows: `try` hides a number from the statistics that an optimiser keeps.
+Guarantee: every expression here has a value or null for every value that its type can store, decided by that value
+alone. None can be simplified by statistics about other rows: `try` hides a number from those that an optimiser keeps.
 
-A text may be a date in a declared format: 31/12/2025 where the format is %d/%m/%Y, and null where it is none. A format is
-texts and parts; each part stands for digits, as many as `WIDTHS` says, or one of `WORDS`. Where digits stand beside each
-other without a text between, each part has its full width, so that there is one way to read them. Blanks at the ends of a
-text are passed over. What matches and is no date, as 31/02/2025, is null.
+Text may be a date in a declared format: 31/12/2025 with %d/%m/%Y, and null if it does not match. A format consists of
+texts and parts; each part stands for digits, as many as `WIDTHS` says, or one of `WORDS`. Adjacent parts of digits have
+their full width, so that there is one way to read them. Blanks at the ends of a text are ignored. A match that is not a
+date, as 31/02/2025, is null.
 
-A stored text is cut to its first characters, as many as are declared, so that a bound of sizes, and so of time and memory,
-holds for every row (`tables.work`).
+A stored text is cut to a declared number of characters, so that a bound on sizes, and so on time and memory, holds for
+every row (`tables.work`).
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ TYPES: Mapping[Kind, str] = {
 }  # fmt: skip
 """Ibis's type for each kind of value."""
 LONGEST = 10_000
-"""Characters of a stored text that are read where nothing is declared: `shortened` leaves out the others."""
+"""Characters of a stored text that are read by default: `shortened` cuts the others."""
 YES_NO = {**dict.fromkeys(("true", "t", "yes", "y", "1"), True), **dict.fromkeys(("false", "f", "no", "n", "0"), False)}
-"""What a text is read as where yes or no is declared, in whatever case."""
+"""Texts of a column that is declared yes/no, in any case."""
 _NUMBERS = itertools.count()
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a column is read: what it holds, its type in Ibis, and the SQL expression that computes it."""
+    """How a column is read: its kind, its type in Ibis, and its SQL expression."""
 
     kind: Kind
     type: str
@@ -54,37 +54,37 @@ class Reading:
     zone: bool = False
     """Whether it is stored as a time with a zone, which is read in UTC."""
     refused: str = ""
-    """Of a type that no rule reads: what it is, and how to convert it."""
+    """For a type that cannot be read: what it is, and how to convert it."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a table hold, and how a table of some of them is made: no other column is touched."""
+    """What the columns of a table hold, and a function that makes a table of some of them, without touching others."""
 
     kinds: Mapping[str, Kind]
     table: Callable[[Sequence[str]], Any]
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Of columns whose type no rule reads: what it is, and how to convert it, where that is known."""
+    """Columns whose type cannot be read: what the type is, and how to convert it, if known."""
     stored: bool = True
-    """Whether texts come as they are stored, however long; not where they are made of such as have been read before."""
+    """Whether texts may have any stored length; false if they are made from texts that were cut before."""
 
     @staticmethod
     def of(readings: Mapping[str, Reading], table: Callable[[Sequence[str]], Any]) -> Columns:
-        """Columns that are read so."""
+        """Columns with these readings."""
         refused = {name: how.refused for name, how in readings.items() if how.refused}
         return Columns({name: how.kind for name, how in readings.items()}, table, refused)
 
 
 @dataclass(frozen=True)
 class PublicSize:
-    """How large a public table is: its rows, and the characters of the longest text of each column of texts."""
+    """The size of a public table: its rows, and the longest text of each text column."""
 
     rows: int
     texts: Mapping[str, int]
 
 
 def quoted(name: str) -> str:
-    """A name in SQL, whatever is in it."""
+    """A name in SQL, with any characters."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -94,23 +94,24 @@ def fresh() -> str:
 
 
 def selected(readings: Mapping[str, Reading], quote: Callable[[str], str] = quoted) -> tuple[list[str], dict[str, str]]:
-    """What a select has for columns as they are read, and their types; where there are none, a constant, so that rows count."""
+    """The columns of a select with their conversions, and their types; without columns a constant, so that rows
+    count."""
     columns = [f"{how.sql} as {quote(name)}" for name, how in readings.items()]
     return columns or ["true as one"], {name: how.type for name, how in readings.items()} or {"one": "boolean"}
 
 
 def only(rows: Any, columns: Sequence[str]) -> Any:
-    """Some columns of an Ibis table; where there are none, a constant, so that rows count."""
+    """Some columns of an Ibis table; without columns a constant, so that rows count."""
     return rows.select(*columns) if columns else rows.select(one=ibis.literal(True))
 
 
 def literal(text: str) -> str:
-    """A text in SQL, whatever is in it."""
+    """A text in SQL, with any characters."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def of_type(column: str, held: str) -> Reading:
-    """A column of one of DuckDB's types, as `describe` writes it."""
+    """A column of a DuckDB type, as `describe` writes it."""
     decimal = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", held)
     if decimal:
         return Reading("decimal", f"decimal({decimal[1]}, {decimal[2]})", column)
@@ -129,7 +130,7 @@ def of_type(column: str, held: str) -> Reading:
             return time(column)
         case "TIMESTAMP_S" | "TIMESTAMP_MS":
             return time(f"try_cast({column} as timestamp)")
-        case "TIMESTAMP WITH TIME ZONE":  # its microseconds are those of UTC; the infinite ones are the outermost numbers
+        case "TIMESTAMP WITH TIME ZONE":  # its microseconds are in UTC; the infinite ones are the outermost numbers
             return replace(moment(f"epoch_us({column})", "us"), zone=True)
         case "TIMESTAMP_NS" | "TIMESTAMPTZ_NS":  # the latter from DuckDB 2 on
             return replace(moment(f"epoch_ns({column})", "ns"), zone=held != "TIMESTAMP_NS")
@@ -142,7 +143,7 @@ OTHER = Reading("other", "null", "null")
 
 
 def of_text(held: str, text: str, longest: int) -> Reading:
-    """A column of text whose type is declared. What does not fit is null, and so is what is longer than is read.
+    """A text column with a declared type. Other values are null, and so are texts longer than what is read.
 
     Guarantee: a value or null for every text, by that text alone.
     """
@@ -183,8 +184,8 @@ def time(column: str) -> Reading:
 
 
 def moment(column: str, unit: str) -> Reading:
-    """A time that is stored as a number of seconds or parts of seconds since 1970: rounded down to microseconds."""
-    if unit == "ns":  # all lie in the years 1677 to 2262; the outermost stand for infinite ones, and in pandas for none
+    """A time that is stored as a number of seconds or fractions of seconds since 1970: rounded down to microseconds."""
+    if unit == "ns":  # all lie in the years 1677 to 2262; the outermost stand for infinity, and in pandas for null
         micros = f"{column} // 1000 - case when {column} % 1000 < 0 then 1 else 0 end"
         inside = f"between {2 - 2**63} and {2**63 - 2}"
         return Reading("time", "timestamp(6)", f"case when {column} {inside} then make_timestamp({micros}) end")
@@ -203,19 +204,19 @@ NAMES = "jan feb mar apr may jun jul aug sep oct nov dec"
 LONG_NAMES = "january february march april may june july august september october november december"
 WIDTHS = {"%Y": (4, 4), "%y": (2, 2), "%m": (1, 2), "%d": (1, 2), "%H": (1, 2), "%I": (1, 2), "%M": (1, 2), "%S": (1, 2),
           "%f": (1, 6)}  # fmt: skip
-"""How many digits a part has, at least and at most."""
+"""Least and most digits of a part."""
 WORDS = {"%b": NAMES.split(), "%B": LONG_NAMES.split(), "%p": ["am", "pm"]}
-"""The words that a part may be, in English; upper and lower case are the same."""
+"""The words that a part may be, in English; case does not matter."""
 NEEDED = ({"%Y", "%y"}, {"%m", "%b", "%B"}, {"%d"})
 """A date has a year, a month and a day, one of each."""
 CLOCK = ({"%H", "%I"}, {"%M"}, {"%S"}, {"%f"})
-"""A time has an hour, and then perhaps a minute, a second, a part of one, each only after the one before."""
+"""A time has an hour, and optionally a minute, a second, a fraction, each only after the one before."""
 BLANK = " "
-ALLOWED = "a format is of %Y or %y, %m, %b or %B, and %d, and for a time of %H, or %I with %p, then %M, %S and %f"
+ALLOWED = "a format has %Y or %y, %m, %b or %B, and %d, and for a time %H, or %I with %p, then %M, %S and %f"
 
 
 def by_format(column: str, written: str, text: str) -> Reading:
-    """A column of text as dates, or as times where the format has an hour.
+    """A text column as dates, or as times if the format has an hour.
 
     Guarantee: a value or null for every text, by that text alone.
     """
@@ -228,7 +229,7 @@ def by_format(column: str, written: str, text: str) -> Reading:
 
 
 def _parts(written: object, column: str) -> list[str]:
-    """A format's parts, and the characters between them; one that does not tell a date is refused."""
+    """A format's parts, and the texts between them; one that is not a date is refused."""
     if not isinstance(written, str):
         raise DuotoneError(f"the format of {column} must be a text such as %d/%m/%Y, got {type(written).__name__}")
     parts = re.findall(r"%.|[^%]|%$", written.strip(BLANK), re.DOTALL)
@@ -238,12 +239,12 @@ def _parts(written: object, column: str) -> list[str]:
     depth = [len(some.intersection(stated)) for some in CLOCK]
     clock = depth == sorted(depth, reverse=True) and depth[0] <= 1 and ("%I" in stated) == ("%p" in stated)
     if not (known and dated and clock):
-        raise DuotoneError(f"the format of {column} is {written}, which does not make a date: {ALLOWED}, each once")
+        raise DuotoneError(f"the format of {column} is {written}, which is not a date format: {ALLOWED}, each once")
     return ["%" if part == "%%" else part for part in parts]
 
 
 def _pattern(parts: list[str]) -> str:
-    """What a text must be, in full, to be looked at: DuckDB alone would take others too, as epoch."""
+    """A pattern that a text must match completely: DuckDB alone would accept others too, such as epoch."""
     pattern = ""
     for before, part, after in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
         if part in WORDS:
@@ -265,10 +266,10 @@ def _bytes_of(function: str) -> Any:
 
 
 def shortened(table: Any, longest: int, bytes_of: str | None) -> Any:
-    """The same table, whose texts have at most so many characters.
+    """The same table, with texts of at most this many characters.
 
-    Of most texts only the number of bytes is looked at, which engines store, and give by a function: where that is no more,
-    they are as they are.
+    For most texts only the number of bytes is checked, which engines store and return by a function: if that is no
+    larger, they are unchanged.
     """
     texts = [name for name, kind in table.schema().items() if kind.is_string()]
     cut = [_cut(table[name], longest, bytes_of).name(name) for name in texts]  # a column may have any name

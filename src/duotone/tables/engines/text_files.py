@@ -1,15 +1,15 @@
-"""Files of text, read a line at a time: no line can change how another is read, and nothing is guessed from the rows.
+"""Text files, read a line at a time: no line can change how another is read, and nothing is inferred from the rows.
 
-A file is read in pieces, and cut into lines here. Each line feed and each carriage return ends a line, and an empty line is
-no row: so a carriage return and a line feed end one line, and it makes no difference in which pieces they are.
+A file is read in pieces, and cut into lines here. Each line feed and each carriage return ends a line, and an empty
+line is not a row: so a carriage return and a line feed end one line, even in different pieces.
 
-CSV: fields are between commas, or the separator that the first line has; one that is wholly in double quotes may have
-separators in it, and a double quote twice. An empty field, and one that is not there, is null. Fields too many are passed
-over, and so is a line that is not UTF-8 or longer than 1,000,000 bytes.
+CSV: fields are separated by commas, or by the separator of the first line. A field entirely in double quotes may
+contain separators, and a double quote twice. An empty or missing field is null. Surplus fields are ignored, and so is a
+line that is not UTF-8 or longer than 1,000,000 bytes.
 
-JSON lines: in each line one object, whose keys are columns. Which there are is declared, not found in the rows. A line that
-is no JSON object is passed over. A key that is not there, and null, is null; a text is what it says; a number, a Boolean, a
-list or an object is the text that DuckDB writes for it. Of a key that is there twice, the first counts.
+JSON lines: each line is an object, whose keys are columns. They are declared, not read from the rows. A line that is
+not a JSON object is ignored. A missing key, and null, is null; text is its contents; a number, a Boolean, a list or an
+object is the text that DuckDB writes for it. Of a repeated key, the first counts.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from duotone.tables.engines.stored_values import LONGEST, Columns, Reading, by_f
 from duotone.tables.sql.syntax import no_column
 
 LONGEST_LINE = 1_000_000
-"""The bytes of a line, at most."""
+"""Most bytes of a line."""
 LONGEST_HEADER = 2**20
 PIECE = 2**22
-"""The bytes that are read at once. Tests try others: which, makes no difference to what is read."""
+"""Bytes per read. Tests vary it: the result does not depend on it."""
 UNNAMED = "the first line of {path} cannot be read as column names in UTF-8"
 DAMAGED = "{path} is not a gzip file, or is damaged: compress it again"
 ENDS = b"\r\n"
@@ -50,15 +50,15 @@ ENDS = b"\r\n"
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of a file, as a stream of Arrow that is read from the file anew each time an engine asks for it.
+    """The lines of a file, as an Arrow stream that is read from the file anew each time an engine requests it.
 
-    Guarantee: of a file with a header, what is read has that header before the first row and after the last: both are read
-    from the file that was opened for the rows, whatever is at its path meanwhile.
+    Guarantee: a file with a header has that header before the first row and after the last, both read from the file
+    that was opened for the rows, even if its path is replaced meanwhile.
     """
 
     path: Path
     header: bytes | None
-    """The first line, where it names columns: as it was when the table was opened."""
+    """The first line, if it names columns: as it was when the table was opened."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         schema = pa.schema([("line", pa.binary())])
@@ -81,23 +81,23 @@ class Lines:
 
 
 def registered(connection: Any, path: Path, header: bytes | None) -> str:
-    """The query of a file's lines, after the first where that is a header, on a connection that knows the file from now on.
+    """The query of a file's lines, without a header, on a connection where the file is registered from now on.
 
-    A line that is empty, not UTF-8 or longer than `LONGEST` is passed over.
+    A line that is empty, not UTF-8 or longer than `LONGEST_LINE` is ignored.
     """
     name = fresh()
     connection.con.register(name, Lines(path, header))
-    text = "decode(line, 'replace')"  # which is another text where the line is not UTF-8
+    text = "decode(line, 'replace')"  # which differs from the line if that is not UTF-8
     return f"select {text} as line from {quoted(name)} where octet_length(line) <= {LONGEST_LINE} and encode({text}) = line"
 
 
 def _unpacked(file: BinaryIO, path: Path) -> BinaryIO:
-    """A file of text as it is, or as what gzip packed into it, by the name that was given: a link may lead to another."""
+    """A text file, unpacked if it was gzipped, by the given name: a link may lead to another."""
     return gzip.GzipFile(fileobj=file) if path.suffix.lower() == ".gz" else file  # type: ignore[return-value]
 
 
 def header_of(path: Path) -> bytes | None:
-    """The first line of a file; None where it is too long for one."""
+    """The first line of a file; None if it is too long."""
     with path.open("rb") as file:
         return _up_to_line_end(_unpacked(file, path))[0]
 
@@ -115,8 +115,8 @@ def _up_to_line_end(text: BinaryIO) -> tuple[bytes | None, bytes]:
 
 
 def _whole_lines(text: BinaryIO, first: bytes) -> Iterator[bytes]:
-    """Pieces of whole lines, of what was read already and what follows. Of a line that is too long, only so much is kept that
-    it still is.
+    """Pieces of whole lines, from what was read already and what follows. A too long line is cut, but not to a valid
+    length.
 
     Guarantee: memory holds a piece and a line, however long the lines are.
     """
@@ -131,11 +131,11 @@ def _whole_lines(text: BinaryIO, first: bytes) -> Iterator[bytes]:
 
 
 def _batch(lines: bytes) -> Any:
-    """Whole lines as one column of Arrow, without their ends and those that are empty."""
+    """Whole lines as one Arrow column, without line ends and empty lines."""
     each = np.frombuffer(lines, np.uint8)
-    ends = np.flatnonzero((each == 10) | (each == 13))  # whichever there are: no row changes how long it takes
+    ends = np.flatnonzero((each == 10) | (each == 13))  # any of them: no row changes how long it takes
     places = np.zeros(len(ends) + 1, np.int32)
-    places[1:] = ends - np.arange(len(ends))  # where each line ends in the text without the ends before it
+    places[1:] = ends - np.arange(len(ends))  # where each line ends in the text without earlier line ends
     places = places[np.flatnonzero(np.diff(places, prepend=-1))]
     buffers = [None, pa.py_buffer(places), pa.py_buffer(lines.translate(None, ENDS))]
     return pa.record_batch([pa.Array.from_buffers(pa.binary(), len(places) - 1, buffers)], names=["line"])
@@ -150,32 +150,32 @@ NOT_FOR_THIS = {
 
 
 def refuse(declared: Dataset, keys: Iterable[str] = tuple(NOT_FOR_THIS)) -> None:
-    """Refuse what a file has no use for, which is everything where the table is no file of text: left out silently, another
-    question would be answered."""
+    """Refuse declarations that a file does not use: all of them if it is not a text file. Ignored silently, they would
+    change the question."""
     for key in keys:
         if getattr(declared, key):
             raise DuotoneError(NOT_FOR_THIS[key])
 
 
 def stated(declared: Dataset) -> Mapping[str, Any]:
-    """What changes how a column is read, and so the question: as a ledger records it."""
-    cased = sorted(name for name in declared.json_columns or () if name != name.lower())  # keys of JSON differ by case
+    """The declarations that change how a column is read, and so the question: for a ledger."""
+    cased = sorted(name for name in declared.json_columns or () if name != name.lower())  # JSON keys are case-sensitive
     by_column = {"formats": dict(declared.formats), "types": dict(declared.types)}
     return {key: own for key, own in {"separator": declared.separator, "columns": cased, **by_column}.items() if own}
 
 
 def of_lines(path: Path, declared: Dataset, connect: Connect = connected) -> Source:
-    """A CSV file, or one like it with another separator; it may be compressed by gzip."""
+    """A CSV file, or a similar one with another separator; it may be gzipped."""
     header = read_header(path, declared.separator)
     return _of_text(path, header.names, partial(fields_of, header=header), header.line, declared, connect)
 
 
 def of_json_lines(path: Path, declared: Dataset, connect: Connect = connected) -> Source:
-    """A file with a JSON object in each line, whose columns are declared; it may be compressed by gzip."""
+    """A file with a JSON object in each line, whose columns are declared; it may be gzipped."""
     if declared.json_columns is None:
         raise Refusal("columns missing", path=path)
     if path.suffix.lower() == ".gz":
-        _first_line(path)  # what is no gzip file is refused now, and not after a charge
+        _first_line(path)  # refuse a file that is not gzip now, and not after a charge
     return _of_text(path, declared.json_columns, objects_of, None, declared, connect)
 
 
@@ -187,8 +187,8 @@ def _of_text(
     declared: Dataset,
     connect: Connect,
 ) -> Source:
-    """A file of which `texts` gives some columns: the query of its rows, and the expression of each column's text. A column
-    is untyped, unless its type or the format of its dates is declared. `first` is the first line, where it is a header."""
+    """A file whose columns' `texts` are known: the query of its rows, and the expression of each column's text. A
+    column is untyped, unless its type or date format is declared. `first` is the first line, if it is a header."""
     formats, types, longest = declared.formats, declared.types, declared.longest_text or LONGEST
     for key, named in (("formats", formats), ("types", types)):
         for name in (name for name in named if name not in names):
@@ -213,8 +213,8 @@ def _of_text(
 
 
 def same_header(path: Path, header: bytes | None) -> Check:
-    """The check of a text file with this first line; None where it has no header. What reads its rows compares it, too, in
-    the file that it has opened: see `Lines`."""
+    """The check of a text file's header; None without one. Reading rows compares it, too, in the opened file: see
+    `Lines`."""
 
     def check() -> object:
         stamps(path)
@@ -229,12 +229,12 @@ def same_header(path: Path, header: bytes | None) -> Check:
 
 
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
-"""What a first line may have between its names without being asked."""
+"""Separators that are recognised in the first line."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """The first line of a file, the column names that stand in it, and the separator between them."""
+    """The first line of a file, its column names, and its separator."""
 
     line: bytes
     names: list[str]
@@ -242,8 +242,8 @@ class Header:
 
 
 def fields_of(lines: str, header: Header, columns: Sequence[str]) -> tuple[str, list[str]]:
-    """The query of the rows of a file whose lines after the header are those of a query, and the expression that is each of
-    some columns: no other field is looked at."""
+    """The query of the rows of a file from the query of its lines after the header, and the expression of each
+    requested column: no other field is read."""
     place, separator = {name: i for i, name in enumerate(header.names, start=1)}, header.separator
     mark = f"\\x{{{ord(separator):x}}}"
     field = f'("(?:[^"]|"")*"|[^{mark}]*)(?:{mark}|$)'
@@ -262,11 +262,11 @@ def _unquoted(field: str) -> str:
 
 
 def read_header(path: Path, separator: str | None = None) -> Header:
-    """The column names and the separator: the first line, and nothing else of the file, is looked at for them."""
+    """The column names and the separator, from the first line alone."""
     line, first = _first_line(path), None
     with contextlib.suppress(UnicodeDecodeError):
         first = None if line is None else line.decode("utf-8-sig")
-    if line is None or first is None:  # out here, so that nothing of the file is remembered as the context
+    if line is None or first is None:  # raised here, so that its context holds nothing of the file
         raise DuotoneError(UNNAMED.format(path=path))
     separator = _separator(path, first) if separator is None else _one_character(separator)
     names: list[str] = []
@@ -278,7 +278,7 @@ def read_header(path: Path, separator: str | None = None) -> Header:
 
 
 def _first_line(path: Path) -> bytes | None:
-    """As `header_of`; a file that cannot be read is refused."""
+    """Like `header_of`; refuses an unreadable file."""
     failure = UNNAMED
     try:
         return header_of(path)
@@ -290,7 +290,7 @@ def _first_line(path: Path) -> bytes | None:
 
 
 def _separator(path: Path, first: str) -> str:
-    """The one that stands in the first line outside double quotes; in a .tsv file a tab."""
+    """The separator in the first line, outside double quotes; in a .tsv file a tab."""
     if ".tsv" in map(str.lower, path.suffixes[-2:]):
         return "\t"
     bare = re.sub('"(?:[^"]|"")*"', "", first)
@@ -308,16 +308,16 @@ def _one_character(separator: str) -> str:
 
 
 def objects_of(lines: str, columns: Sequence[str]) -> tuple[str, list[str]]:
-    """The query of the objects in the lines that a query gives, and the expression that is each of these columns: no other key
-    is looked at."""
+    """The query of the objects in the lines of a query, and the expression of each of these columns: no other key is
+    read."""
     pointers = ", ".join(map(literal, map(_pointer, columns)))
     values = f"json_extract_string(line, [{pointers}]::varchar[])"
-    # a case decides row by row what is looked at: without it, what is no JSON is an error
+    # a case is evaluated row by row: without it, invalid JSON is an error
     fields = f"case when json_valid(line) then case when json_type(line) = 'OBJECT' then {values} end end"
     rows = f"(select {fields} as fields from (select ltrim(line, chr(65279)) as line from ({lines}))) where fields is not null"
     return rows, [f"fields[{i}]" for i in range(1, len(columns) + 1)]
 
 
 def _pointer(key: str) -> str:
-    """Where a key's value is in an object, by RFC 6901."""
+    """The path of a key's value in an object, by RFC 6901."""
     return "/" + key.replace("~", "~0").replace("/", "~1")

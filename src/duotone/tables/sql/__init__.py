@@ -1,9 +1,10 @@
-"""SQL: a yes/no question as text becomes a few kinds of comparisons, or an error that says why not. No data is touched here.
+"""SQL: a yes/no question as text becomes a tree of a few kinds of comparisons, or an error with the reason. No data is
+read here.
 
-Start with `read_question`: from text to a tree of comparisons, whose kinds stand in `comparison`. `syntax` parses the text,
-lists all of SQL that is understood and says what names of tables and columns mean; a ledger knows a question by its
-`normal_form`. Of a row: `read_condition` reads where, filter and constants, `condition` says what a condition is and which can
-hold together, `functions` are those of computed values. Of many rows: `read_comparison` reads aggregates and what is compared
-with them, and `build_comparison` makes comparisons of these. `read_tables` reads joins and inner selects. `scoring`
-turns comparisons into whole numbers per row.
+Start with `read_question`: from text to a tree of comparisons, whose kinds are in `comparison`. `syntax` parses the
+text, lists all supported SQL and resolves names of tables and columns; `normal_form` makes the text by which a ledger
+recognises a question. For rows: `read_condition` reads where, filter and constants, `condition` defines conditions and
+which can hold together, `functions` defines computed values. For aggregates: `read_comparison` reads them and their
+comparisons, and `build_comparison` builds the comparisons. `read_tables` reads joins and inner selects. `scoring` turns
+comparisons into integers per row.
 """

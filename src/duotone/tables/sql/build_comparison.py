@@ -1,7 +1,7 @@
-"""Building: from two expressions of aggregates and a sign to a comparison that has levels.
+"""Building: from two aggregate expressions and a sign to a comparison that has levels.
 
-One aggregate is compared with a number, two averages, shares or quantiles with each other, and any arithmetic of counts with a
-number. Quotients become shares, averages and ratios: with nothing to divide by, the answer is no.
+One aggregate is compared with a number, two averages, shares or quantiles with each other, and any arithmetic of counts
+with a number. Quotients become shares, averages and ratios: with nothing to divide by, the answer is no.
 """
 
 from __future__ import annotations
@@ -57,22 +57,22 @@ UPWARD = (">", ">=")
 
 
 def counts_and_sums(weights: Mapping[Part, Fraction]) -> dict[Aggregate, Fraction] | None:
-    """The weights, if they are of counts and sums of rows, or of people, alone."""
+    """The weights, if they are only of counts and sums of rows, or only of people."""
     sums = {part: w for part, w in weights.items() if isinstance(part, Aggregate)}
     kinds = {part.kind for part in sums}
     return sums if len(sums) == len(weights) and (kinds <= {"count", "sum"} or kinds == {"people"}) else None
 
 
 def total(weights: Mapping[Aggregate, Fraction], sign: str, limit: Fraction) -> LinearThreshold:
-    """Counts and sums with weights."""
+    """Weighted counts and sums."""
     way, people = (1 if sign in UPWARD else -1), any(aggregate.kind == "people" for aggregate in weights)
     terms = (Term(way * w, a.value if isinstance(a.value, Operand) else None, a.where) for a, w in weights.items())
     return LinearThreshold(tuple(terms), way * limit, strict=sign in (">", "<"), people=people)
 
 
 def mean(aggregate: Aggregate, sign: str, limit: Fraction, over: Condition | None = None) -> LinearThreshold:
-    """An average against a limit is a sum against 0: each row counts by how far it is above the limit. It is of those who
-    have a value, or of all that satisfy `over`, where one without a value counts as one with 0."""
+    """An average against a limit is a sum against 0: each row counts by how far it is above the limit. The average is
+    over rows with a value, or over all that satisfy `over`, where a missing value counts as 0."""
     way, where, value = (1 if sign in UPWARD else -1), aggregate.where, aggregate.averaged
     if isinstance(value, Operand):
         there = both(where, Not(IsNull(value))) if over is None else over
@@ -132,14 +132,13 @@ def _measure(aggregate: Aggregate) -> Measure:
 
 
 def _narrower(part: Condition, every: Condition) -> bool:
-    """Whether a condition is another one and more."""
+    """Whether a condition is another one with further parts."""
     parts = [set(c.parts) if isinstance(c, Joined) and c.rule == "and" else {c} for c in (part, every)]
     return parts[1] < parts[0]
 
 
 def _against_everybody(part: Measure, every: Measure, weights: tuple[Fraction, Fraction], strict: bool) -> Tree:
-    """A group against everybody, the group included, is the group against all others; where there are no others, they are
-    equal."""
+    """A group against everybody, itself included, is the group against all others; without others, they are equal."""
     others = Measure(every.value, both(every.where, Joined("or", (Not(part.where), Not(Known(part.where))))))
     apart = MeanDifference(part, others, weights, NONE, strict)
     if strict:
@@ -186,7 +185,7 @@ def of_counts(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text
 
 
 def _counted(expression: Expression) -> Expression:
-    """Shares as one count by another."""
+    """Shares as one count divided by another."""
     if isinstance(expression, Arithmetic):
         return Arithmetic(expression.rule, _counted(expression.left), _counted(expression.right))
     if isinstance(expression, Aggregate) and expression.is_share and not isinstance(expression.averaged, Operand):
@@ -196,7 +195,7 @@ def _counted(expression: Expression) -> Expression:
 
 
 def with_shares(weights: Mapping[Part, Fraction], rest: Fraction) -> tuple[dict[Part, Fraction], Fraction]:
-    """Replace count(A) / count(B) by a share (a mean) where every row of A is in B."""
+    """Replace count(A) / count(B) by a share (a mean) if every row of A is in B."""
     merged: dict[Part, Fraction] = {}
     for part, weight in weights.items():
         if (counts := _one_by_one(part)) is not None and {a.kind for a, _ in counts} == {"count"}:
@@ -209,7 +208,7 @@ def with_shares(weights: Mapping[Part, Fraction], rest: Fraction) -> tuple[dict[
 
 
 def _one_by_one(part: Part) -> tuple[tuple[Aggregate, Fraction], tuple[Aggregate, Fraction]] | None:
-    """One aggregate by another, each with its factor; None for anything else."""
+    """One aggregate divided by another, each with its factor; None for anything else."""
     if not isinstance(part, Arithmetic) or part.rule != "/":
         return None
     sides = []
@@ -222,7 +221,7 @@ def _one_by_one(part: Part) -> tuple[tuple[Aggregate, Fraction], tuple[Aggregate
 
 
 def quotient(part: Arithmetic, sign: str, limit: Fraction, text: str, alone: bool) -> Tree:
-    """A quotient of aggregates against a number: with nothing to divide by, no."""
+    """A quotient of aggregates against a number: no if the divisor is 0."""
     if (pair := _one_by_one(part)) is not None:
         (upper, by), (lower, over) = pair
         factor = by / over
@@ -235,7 +234,7 @@ def quotient(part: Arithmetic, sign: str, limit: Fraction, text: str, alone: boo
                 if lower.where == there:
                     return mean(Aggregate(text, "mean", upper.where, upper.value), *scaled)
                 _require_numbers_counted(upper.where, upper.value, lower)
-                if alone and lower.where == upper.where:  # who has no value counts as one with 0
+                if alone and lower.where == upper.where:  # a person without a value counts as one with 0
                     all_rows = lower.where if scaled[1] else None  # against 0 the sum alone decides
                     return mean(Aggregate(text, "mean", upper.where, upper.value), *scaled, over=all_rows)
             case "mean", "mean" if not (upper.is_share and lower.is_share):
@@ -256,7 +255,7 @@ def quotient(part: Arithmetic, sign: str, limit: Fraction, text: str, alone: boo
 
 
 def _require_numbers_counted(where: Condition, value: Operand, lower: Aggregate) -> None:
-    """A sum of a text file's numbers by a count of its texts looks like an average, and is none."""
+    """Refuse a sum of a text file's numbers divided by a count of its texts: it looks like an average, and is none."""
     name = value.column
     if value.reading == "try" and lower.where == both(where, Not(IsNull(Operand(name, "untyped")))):
         raise DuotoneError(
@@ -273,7 +272,7 @@ def _by_sum(
     sign: str,
     limit: Fraction,
 ) -> Tree:
-    """(upper + a) / (lower + b) > t is upper − t·lower > t·b − a where lower + b > 0, and the opposite where it is < 0."""
+    """(upper + a) / (lower + b) > t is upper − t·lower > t·b − a if lower + b > 0, and the opposite if it is < 0."""
     apart = {x: upper.get(x, NONE) - limit * lower.get(x, NONE) for x in dict.fromkeys((*upper, *lower))}
     apart = {x: w for x, w in apart.items() if w}
     if not apart:
@@ -282,7 +281,7 @@ def _by_sum(
 
 
 def _by_mean(upper: Aggregate, lower: Aggregate, sign: str, limit: Fraction, alone: bool) -> Tree:
-    """One average by another: as above."""
+    """One average divided by another, against a limit: as in `_by_sum`, the divisor's sign decides."""
 
     def apart(sign: str) -> Tree:
         return difference({upper: ONE, lower: -limit}, sign, NONE, alone) if limit else mean(upper, sign, NONE)
@@ -291,17 +290,17 @@ def _by_mean(upper: Aggregate, lower: Aggregate, sign: str, limit: Fraction, alo
 
 
 def _divided(sign: str, apart: Callable[[str], Tree], lower: Callable[[str], Tree]) -> Tree:
-    """What is divided, less the limit times what it is divided by, against 0: as `sign` says where that is above 0, and the
-    opposite where it is below."""
+    """The dividend less the limit times the divisor, against 0: with `sign` if the divisor is above 0, and the opposite
+    if it is below."""
     ways = ((apart(one), lower(side)) for one, side in ((sign, ">"), (MIRRORED[sign], "<")))
     return BoolOp("or", tuple(BoolOp("and", way) for way in ways))
 
 
 def ratio(some: Condition, every: Condition, sign: str, limit: Fraction) -> Tree:
-    """count(A) / count(B) against a limit, divided as real numbers: with nobody in B, no.
+    """count(A) / count(B) against a limit, divided as real numbers: no if B is empty.
 
-    It is above t where count(A) − t·count(B) > 0 and somebody is in B. Where it is to be below, the second part follows from
-    the first, except that nobody in A or B at all must be a no.
+    It is above t if count(A) − t·count(B) > 0 and B is not empty. If it is to be below, the second part follows from
+    the first, except that it must be a no if A and B are both empty.
     """
     if sign in UPWARD:
         there = somebody(every, people=False)
@@ -311,14 +310,14 @@ def ratio(some: Condition, every: Condition, sign: str, limit: Fraction) -> Tree
         return BoolOp("and", (apart, there))
     if limit < 0 or (limit == 0 and sign == "<"):
         return Settled(False, "a ratio of two counts is never below 0")
-    if limit == 0:  # nobody in A, who outweighs all in B
+    if limit == 0:  # nobody in A, which outweighs all in B
         return LinearThreshold((Term(ONE, None, every), Term(Fraction(-CROWD), None, some)), NONE, strict=True)
     terms = (Term(limit, None, every), Term(-ONE, None, some))
     return LinearThreshold(terms, NONE, strict=sign == "<", present=None if sign == "<" else Joined("or", (some, every)))
 
 
 def compared(left: Expression, sign: str, right: Expression, text: str, *, alone: bool = True) -> Tree:
-    """One expression of aggregates against another; `alone` where each row is a person."""
+    """One aggregate expression against another; `alone` if each row is a person."""
     apart = Arithmetic("-", left, right)
     needs = [aggregate.needs for aggregate in aggregates(apart) if aggregate.needs is not None]
     return where_known(_compared(apart, sign, text, alone), needs, people=not alone)
@@ -342,7 +341,7 @@ def _compared(apart: Arithmetic, sign: str, text: str, alone: bool) -> Tree:
 
 
 def _range(weights: Mapping[Part, Fraction], limit: Fraction, sign: str) -> str:
-    """Advice: a `between` that means the same as = or <> for a quantile, min or max, whose value many people may share."""
+    """Advice: a `between` with the meaning of = or <> for a quantile, min or max, whose value many people may share."""
     ((part, weight), *others) = weights.items()
     if others or not (isinstance(part, Aggregate) and part.kind in ("quantile", "min", "max")):
         return " (between)"
@@ -363,7 +362,7 @@ def _equal(weights: Mapping[Part, Fraction], limit: Fraction, text: str) -> Tree
 
 
 def _ordered(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text: str, alone: bool) -> Tree:
-    """Σ weights · parts, compared with a limit by <, <=, > or >=."""
+    """Σ weights · parts against a limit, by <, <=, > or >=."""
     if (sums := counts_and_sums(weights)) is not None:
         return total(sums, sign, limit)
     if len(weights) == 1:
@@ -400,7 +399,7 @@ def _deviation(aggregate: Aggregate, sign: str, limit: Fraction) -> Tree:
 
 
 def _different(aggregate: Aggregate, sign: str, limit: Fraction) -> Tree:
-    """At least so many different values; or not that many."""
+    """At least a number of distinct values; or fewer."""
     least = math.floor(limit) + 1 if sign in (">", "<=") else math.ceil(limit)
     if least <= 0:
         return Settled(sign in UPWARD, "there are never fewer than 0 different values")
@@ -409,7 +408,8 @@ def _different(aggregate: Aggregate, sign: str, limit: Fraction) -> Tree:
 
 
 def where_known(tree: Tree, needs: Iterable[Condition], *, people: bool) -> Tree:
-    """A comparison that is a yes only if somebody satisfies each of the conditions `needs`; `people` have several rows."""
+    """A comparison that is a yes only if somebody satisfies each of the conditions `needs`; `people` may have several
+    rows."""
     for need in dict.fromkeys(needs):
         if _implies(tree, need):
             continue
@@ -426,7 +426,7 @@ def somebody(condition: Condition, *, people: bool) -> LinearThreshold:
 
 
 def _implies(tree: Tree, need: Condition) -> bool:
-    """Whether a comparison is a no wherever nobody satisfies a condition, as far as is known."""
+    """Whether a comparison is known to be a no if nobody satisfies a condition."""
     match tree:
         case BoolOp(rule="and" | "or"):  # not is a yes where its part is a no
             return (any if tree.rule == "and" else all)(_implies(part, need) for part in tree.parts)
@@ -457,5 +457,5 @@ def _there(where: Condition, value: Operand | Condition | None) -> Condition:
 
 
 def _within(part: Condition, every: Condition) -> bool:
-    """Whether no row satisfies the one without the other."""
+    """Whether no row satisfies the first without the second."""
     return part == every or (True, False) not in combinations([part, every])[0]

@@ -1,4 +1,4 @@
-"""What a question is made of: aggregates and arithmetic of them, kinds of comparisons, and tables that it makes or joins."""
+"""The parts of a question: aggregates and their arithmetic, kinds of comparisons, and derived and joined tables."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ AggregateKind = Literal[
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One aggregate of the question, as text and as what it is: of the rows that satisfy `where`. A mean of a condition is a
-    share. `q` is that of a quantile, `less` what the number of people is reduced by in a variance."""
+    """One aggregate of the question, as text and as its parts: over the rows that satisfy `where`. A mean of a
+    condition is a share. `q` is a quantile's, `less` is subtracted from the number of people in a variance."""
 
     text: str
     kind: AggregateKind
@@ -28,18 +28,18 @@ class Aggregate:
     q: Fraction = Fraction(1, 2)
     less: int = 1
     needs: Condition | None = None
-    """The rows of which there must be one for a sum, which is null otherwise."""
+    """The rows without which a sum is null."""
 
     @property
     def averaged(self) -> Operand | Condition:
-        """What a mean is of."""
+        """The operand of a mean."""
         if self.value is None:
-            raise DuotoneError(f"{self.text} is not an average of anything")
+            raise DuotoneError(f"{self.text} is not an average")
         return self.value
 
     @property
     def ordered(self) -> Operand:
-        """What a quantile, min, max or variance is of."""
+        """The operand of a quantile, min, max or variance."""
         if not isinstance(self.value, Operand):
             raise DuotoneError(f"{self.text} is not of a column")
         return self.value
@@ -61,12 +61,12 @@ class Arithmetic:
 
 Expression = Fraction | Aggregate | Arithmetic
 Part = Aggregate | Arithmetic
-"""What a sum with weights is made of: aggregates, and products and quotients of them."""
+"""Parts of a weighted sum: aggregates, and their products and quotients."""
 Sum = tuple[dict[Part, Fraction], Fraction]
 
 
 def linear(expression: Expression) -> Sum:
-    """An expression as weights of its parts, and what is left over."""
+    """An expression as weights of its parts, and a constant."""
     if isinstance(expression, Fraction):
         return {}, expression
     if isinstance(expression, Aggregate):
@@ -86,12 +86,12 @@ def linear(expression: Expression) -> Sum:
 
 
 def _added(left: dict[Part, Fraction], right: dict[Part, Fraction], way: int) -> dict[Part, Fraction]:
-    """Weights added up; those that cancel out stay, with weight 0."""
+    """Weights added up; cancelled ones stay, with weight 0."""
     return {part: left.get(part, Fraction(0)) + way * right.get(part, Fraction(0)) for part in dict.fromkeys((*left, *right))}
 
 
 def aggregates(expression: Expression) -> Iterator[Aggregate]:
-    """The aggregates that an expression is made of."""
+    """The aggregates of an expression."""
     if isinstance(expression, Aggregate):
         yield expression
     elif isinstance(expression, Arithmetic):
@@ -100,14 +100,14 @@ def aggregates(expression: Expression) -> Iterator[Aggregate]:
 
 
 PRESENT = "present rows"
-"""The column that tells how many rows of a person take part at all."""
+"""The column with the number of a person's rows that take part."""
 
 
 @dataclass(frozen=True)
 class PublicJoin:
-    """A join with the public table `table`, which the question calls `label`: `keys` are pairs of a column of the row and one
-    of the public table; `columns` the public ones, each under the name that it has in the row and under its own. The row's
-    column `matched` is true where there is a public row, else null; `left` keeps the others."""
+    """A join with the public table `table`, called `label` in the question: `keys` are pairs of a column of the row and
+    one of the public table; `columns` are the public ones, each with its name in the row and its own. The row's column
+    `matched` is true if there is a public row, else null; `left` keeps rows without one."""
 
     table: str
     label: str
@@ -119,8 +119,8 @@ class PublicJoin:
 
 @dataclass(frozen=True)
 class PersonAggregate:
-    """What is made of one person's rows: how many, how many different values, their sum, average, least or largest; or the
-    value of the row that is first or last in the order of `by`, and of several such rows the largest value."""
+    """An aggregate of one person's rows: their number, the number of distinct values, the sum, average, least or
+    largest value; or the value of the first or last row in the order of `by` (among equal rows the largest value)."""
 
     function: Literal["count", "distinct", "sum", "avg", "min", "max", "first", "last"]
     where: Condition
@@ -129,7 +129,7 @@ class PersonAggregate:
 
     @property
     def kind(self) -> Kind:
-        """What it holds."""
+        """Its kind."""
         if self.value is not None and self.function in ("min", "max", "first", "last"):
             return self.value.kind
         return "integer" if self.function in ("count", "distinct") else "float"
@@ -138,8 +138,8 @@ class PersonAggregate:
 @dataclass(frozen=True)
 class PeopleTable:
     """A table with one row per person: `aggregates` of the person's rows that satisfy `where`, called 0, 1, 2, …, and
-    `columns` computed from them. Whose aggregates do not satisfy `kept` is not in it. `normal` is its text, in which two ways
-    to write it look the same."""
+    `columns` computed from them. People whose aggregates do not satisfy `kept` are left out. `normal` is its text in
+    normal form."""
 
     unit: str
     where: Condition
@@ -148,17 +148,18 @@ class PeopleTable:
     kept: Condition
     normal: str
     joins: tuple[PublicJoin, ...] = ()
-    """The public tables whose columns each row gets before."""
+    """The public tables that are joined to each row before."""
 
     @property
     def kinds(self) -> Columns:
-        """What the columns of a person hold."""
+        """The kinds of a person's columns."""
         return {name: made.kind if isinstance(made, Operand) else "boolean" for name, made in self.columns}
 
 
 @dataclass(frozen=True)
 class PeopleJoin:
-    """The people of the private table `table`, joined to those of the first one: `join` names their columns in the row."""
+    """The people of the private table `table`, joined to those of the first one: `join` names their columns in the
+    row."""
 
     table: str
     people: PeopleTable
@@ -176,9 +177,9 @@ class Term:
 
 @dataclass(frozen=True)
 class LinearThreshold:
-    """Σ terms > limit, or ≥ where not `strict`: counts, majorities, sums; and shares and averages, with limit 0.
+    """Σ terms > limit, or ≥ if not `strict`: counts, majorities, sums; and shares and averages, with limit 0.
 
-    `present` tells the rows that an average or a sum is over: without any, the answer is no. An average is `averaged`, so that
+    `present` selects the rows of an average or a sum: without any, the answer is no. An average is `averaged`, so that
     a person may have one value. `people` counts people, not rows.
     """
 
@@ -194,8 +195,8 @@ class LinearThreshold:
 
 @dataclass(frozen=True)
 class QuantileThreshold:
-    """A quantile, the smallest or the largest value against a limit: a weight for each value that satisfies
-    `value sign limit`, another for each that does not; their sum > 0, or ≥ 0 and somebody there where not `strict`."""
+    """A quantile, the smallest or the largest value against a limit: a weight for each value that satisfies `value sign
+    limit`, another for each that does not; their sum > 0, or, if not `strict`, ≥ 0 and not empty."""
 
     value: Operand
     where: Condition
@@ -205,14 +206,14 @@ class QuantileThreshold:
     missed: Fraction
     strict: bool
     written: Fraction | None = None
-    """A number as it is written, for values on a grid; `limit` is the float that other values are compared with."""
+    """A number as it is written, for values on a grid; `limit` is the float for other values."""
     text: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What two sides are compared by: an average over rows, of a value or of a condition, which is a share; or, where `q` is
-    given, the lower q-quantile of a value: 0 is the smallest, 1 the largest."""
+    """What two sides are compared by: an average over rows of a value, or of a condition, which is a share; with `q`,
+    the lower q-quantile of a value: 0 is the smallest, 1 the largest."""
 
     value: Operand | Condition
     where: Condition
@@ -221,7 +222,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class MeanDifference:
-    """weight · first + other weight · second > limit, or ≥ where not `strict`: of averages, shares and quantiles."""
+    """weight · first + other weight · second > limit, or ≥ if not `strict`: for averages, shares and quantiles."""
 
     first: Measure
     second: Measure
@@ -247,7 +248,7 @@ class VarianceThreshold:
 
 @dataclass(frozen=True)
 class DistinctThreshold:
-    """Whether a value has at least so many different ones."""
+    """Whether a value has at least a number of distinct ones."""
 
     value: Operand
     where: Condition
@@ -257,8 +258,8 @@ class DistinctThreshold:
 
 @dataclass(frozen=True)
 class CountsComparison:
-    """Any arithmetic of counts against a number, as `sign` says: `expression` has a place in `counts` for each. Where it
-    divides by zero, no. `people` counts people, not rows."""
+    """Any arithmetic of counts against a number, by `sign`: `expression` refers to places in `counts`. No if it divides
+    by zero. `people` counts people, not rows."""
 
     counts: tuple[Condition, ...]
     expression: Arithmetic
@@ -283,7 +284,7 @@ Atom = LinearThreshold | QuantileThreshold | MeanDifference | ModeIs | VarianceT
 
 @dataclass(frozen=True)
 class BoolOp:
-    """And, or, not; `exact` where the least, or the greatest, of the parts' levels is known to be the distance."""
+    """And, or, not; `exact` if the least, or the greatest, of the parts' levels is known to be the distance."""
 
     rule: Literal["and", "or", "not"]
     parts: tuple[Tree, ...]
@@ -292,7 +293,7 @@ class BoolOp:
 
 @dataclass(frozen=True)
 class Settled:
-    """A comparison whose answer is the same on every table, and why."""
+    """A comparison with the same answer on every table, and the reason."""
 
     answer: bool
     why: str
@@ -307,7 +308,7 @@ def negation(tree: Tree) -> BoolOp:
 
 
 def atoms(tree: Tree, negated: bool = False) -> Iterator[tuple[Atom, bool]]:
-    """The comparisons in order, each with whether its truth makes for a no."""
+    """The comparisons in order, each with whether its truth contributes to a no."""
     if isinstance(tree, BoolOp):
         for part in tree.parts:
             yield from atoms(part, negated != (tree.rule == "not"))
@@ -316,7 +317,8 @@ def atoms(tree: Tree, negated: bool = False) -> Iterator[tuple[Atom, bool]]:
 
 
 def labelled(tree: Tree, text: str) -> Tree:
-    """The same, where each atom says which comparison it is, or is a part of; none that is negated, which is its opposite."""
+    """The same, where each atom has the text of the comparison that it is, or is a part of; an atom is never negated,
+    but replaced by its opposite."""
     if isinstance(tree, Settled) or (isinstance(tree, BoolOp) and tree.rule == "not"):
         return tree
     if isinstance(tree, BoolOp):
@@ -326,39 +328,39 @@ def labelled(tree: Tree, text: str) -> Tree:
 
 @dataclass(frozen=True)
 class ParsedQuestion:
-    """A question that can be answered: its comparisons, the columns or computed values that it is grouped by, which rows take
-    part at all, and its `normal` form, in which two ways to write it look the same."""
+    """A question that can be answered: its comparisons, its group columns or computed keys, which rows take part, and
+    its `normal` form."""
 
     tree: Tree
     by: tuple[str, ...]
     where: Condition
     normal: str
     people: PeopleTable | None = None
-    """The table that it is about, where an inner select makes one row of each person first."""
+    """The derived table with one row per person, if an inner select makes one."""
     keys: tuple[Operand, ...] = ()
-    """Those of `by` that are computed from a row, each called as the question writes it."""
+    """The computed ones among `by`, each named by its text in the question."""
     joins: tuple[PublicJoin, ...] = ()
-    """The public tables whose columns each row gets."""
+    """The public tables that are joined to each row."""
     beside: tuple[PeopleJoin, ...] = ()
-    """The people of other private tables, whose columns each person's row gets."""
+    """The people of other private tables, joined to each person's row."""
     text: str = field(default="", compare=False)
     """The question as it was written, without comments."""
     about: str = field(default="the table", compare=False)
-    """What has the columns that it names, in words: the table, or what inner selects make of it."""
+    """The owner of the columns that it names, in words: the table, or what inner selects make of it."""
     equalities: tuple[Notice, ...] = field(default=(), compare=False)
-    """Of counts that are asked for exactly, what one person more or less does; unless neighbours replace a person."""
+    """For counts asked for equality: the effect of one person more or less; not under replace."""
     labels: tuple[str, ...] = field(default=(), compare=False)
-    """What the question calls that which it is grouped by: its alias, where it has one."""
+    """The question's names for its group columns: aliases, if any."""
     notes: tuple[Notice, ...] = field(default=(), compare=False)
-    """What whoever asks should know about how the question was read."""
+    """Notes about how the question was read."""
     count: tuple[str, str] | None = field(default=None, compare=False)
-    """Of one count against a number: how the normal form begins, and how it would without the number."""
+    """For a single count against a number: the beginning of the normal form, and that without the number."""
 
     @property
     def counted(self) -> str | None:
-        """The normal form of one count without the number that it is compared with; None of any other question."""
+        """The normal form of a single count without its limit; None for other questions."""
         return None if self.count is None else self.count[1] + self.normal.removeprefix(self.count[0])
 
     def followed_by(self, text: str) -> ParsedQuestion:
-        """The same with more in its normal form."""
+        """The same with an addition to its normal form."""
         return replace(self, normal=f"{self.normal}{text}")

@@ -1,6 +1,7 @@
-"""Row conditions: what one row must satisfy to count, decided from that row alone and never failing.
+"""Row conditions: what a row must satisfy to count, decided from that row alone and never failing.
 
-Which conditions can hold together in one row is found by a search through the kinds of rows that their constants tell apart.
+Which conditions can hold together in one row is found by enumerating the kinds of rows that their constants
+distinguish.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ from typing import Any, Literal
 from duotone.errors import DuotoneError
 
 Kind = Literal["integer", "float", "decimal", "text", "boolean", "date", "time", "untyped", "other"]
-"""What a column holds; `untyped` is text that may be read as something else, as in a CSV file."""
+"""Kinds of columns; `untyped` is text that may be read as another kind, as in a CSV file."""
 Columns = Mapping[str, Kind]
-"""What each column of a table holds."""
+"""The kind of each column of a table."""
 NUMERIC: tuple[Kind, ...] = ("integer", "float", "decimal", "untyped")
-"""What holds numbers, or may."""
+"""Kinds that hold numbers, or may."""
 MIRRORED = {"=": "=", "<>": "<>", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
-"""The sign of a comparison whose sides change places."""
+"""The sign of a comparison with swapped sides."""
 Pattern = Literal["like", "starts", "ends", "contains", "matches"]
 Value = Fraction | str | bool | datetime.date
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A column, or a value that is computed from a row's columns: then `column` is how the question writes it.
+    """A column, or a value computed from a row's columns, whose `column` is its text in the question.
 
-    `reading` is "try" where a text is read as a value of this kind, and is null where it is none.
+    `reading` is "try" if a text is read as a value of this kind, and is null otherwise.
     """
 
     column: str
@@ -45,7 +46,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Formula:
-    """A function that has a value, or null, whatever its parts are: operands, constants, and conditions to choose by."""
+    """A function with a value, or null, for any parts: operands, constants, and conditions."""
 
     function: str
     parts: tuple[Part | None, ...]
@@ -61,7 +62,7 @@ class Compare:
 
     @property
     def constant(self) -> Value:
-        """What the operand is compared with, where that is a constant."""
+        """The constant that the operand is compared with, if it is one."""
         if isinstance(self.value, Operand):
             raise DuotoneError(f"{self.operand.column} is compared with another column, not with a constant")
         return self.value
@@ -94,7 +95,7 @@ class OneOf:
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """And, or: of no parts, they are true and false. Two with the same parts, in whatever order, are equal."""
+    """And, or: without parts, they are true and false. Two with the same parts, in any order, are equal."""
 
     rule: Literal["and", "or"]
     parts: tuple[Condition, ...]
@@ -112,7 +113,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Not:
-    """The opposite; of an unknown it is unknown."""
+    """The opposite; unknown stays unknown."""
 
     part: Condition
 
@@ -138,7 +139,7 @@ def both(first: Condition, second: Condition) -> Condition:
 
 
 def columns_of(condition: Condition) -> set[str]:
-    """The columns whose values a condition compares; whether one is null at all is not counted."""
+    """The columns whose values a condition compares; tests for null do not count."""
     columns: set[str] = set()
     for leaf in leaves(condition):
         if isinstance(leaf, IsNull):
@@ -150,12 +151,12 @@ def columns_of(condition: Condition) -> set[str]:
 
 
 def columns_read(part: Any) -> set[str]:
-    """The columns that a question, or a part of it, reads; what is computed reads those it is computed from."""
+    """The columns that a question, or a part of it, reads, directly or through computed values."""
     return {inner.column for inner in parts_of(part) if isinstance(inner, Operand) and inner.made is None}
 
 
 def parts_of(part: Any) -> Iterator[Any]:
-    """A part of a question, and all that it is made of."""
+    """A part of a question, and all of its parts."""
     if is_dataclass(part):
         yield part
     for inner in part if isinstance(part, tuple) else vars(part).values() if is_dataclass(part) else ():
@@ -163,7 +164,7 @@ def parts_of(part: Any) -> Iterator[Any]:
 
 
 def leaves(condition: Condition) -> Iterator[Leaf]:
-    """The comparisons that a condition is made of."""
+    """The comparisons of a condition."""
     if isinstance(condition, Joined):
         for part in condition.parts:
             yield from leaves(part)
@@ -181,26 +182,26 @@ def holds(left: Any, sign: str, right: Any) -> bool:
 OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq, "<>": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le,
 }  # fmt: skip
-"""What each sign says of values, or of expressions of an engine."""
+"""The meaning of each sign, for values or an engine's expressions."""
 
 
 BELOW, ABOVE = -(2**63) - 1, 2**63
-"""Whole numbers in a table lie strictly between these."""
+"""Integers in a table lie strictly between these."""
 ANY_VALUE = ("lower", "upper", "trim", "length", "year", "month", "day")
-"""Functions of a column that are taken to have every value that they are compared with."""
+"""Functions that are assumed to have every value that they are compared with."""
 MOST_CASES, MOST_TRUTHS = 20_000, 1_000_000
-"""How many kinds of rows are looked through for the combinations of conditions that can occur, and how many comparisons."""
+"""Most kinds of rows, and most comparisons, that are enumerated for possible combinations of conditions."""
 MOST_UNKNOWN = 12
-"""Conditions of which any combination is thought possible, at most: each one more makes them twice as many."""
+"""Most conditions for which any combination is assumed possible: each one more doubles them."""
 
 
 def combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]], bool]:
-    """Which of the conditions can hold together in one row, and whether this is known exactly.
+    """Which of the conditions can hold together in one row, and whether this is exact.
 
-    Rows are made up from the constants of the question: each constant, what lies between, below and above them, and null.
-    That decides exactly where columns are compared with constants. Elsewhere more may be thought possible than is.
+    Rows are generated from the constants of the question: each constant, values between, below and above them, and
+    null. This is exact if columns are compared with constants; otherwise more combinations may be listed than occur.
 
-    Guarantee: whatever a row does is among the combinations.
+    Guarantee: every row's combination is listed.
 
     >>> vote = Operand("vote", "text")
     >>> possible, exact = combinations([Compare(vote, "=", "Y"), Compare(vote, "=", "N")])
@@ -212,15 +213,15 @@ def combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]]
         return known
     if len(conditions) > MOST_UNKNOWN:
         raise DuotoneError(
-            f"it cannot be looked through which of its {len(conditions)} conditions can hold together: ask with at most "
+            f"there are too many combinations of its {len(conditions)} conditions: ask with at most "
             f"{MOST_UNKNOWN}, or with conditions that compare fewer columns with fewer constants"
         )
     return set(itertools.product((False, True), repeat=len(conditions))), False
 
 
 def known_combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool, ...]], bool] | None:
-    """The same; None where there is too much to look through, and anything must be thought possible."""
-    number: dict[Leaf, int] = {}  # each different comparison has one
+    """The same; None if there are too many, and any combination must be assumed possible."""
+    number: dict[Leaf, int] = {}  # each distinct comparison has one
     tests = [_numbered(condition, number) for condition in conditions]
     opaque = [isinstance(leaf, Like) or (isinstance(leaf, Compare) and isinstance(leaf.value, Operand)) for leaf in number]
     own: dict[Operand, list[tuple[int, Leaf]]] = {}
@@ -244,7 +245,7 @@ def known_combinations(conditions: Sequence[Condition]) -> tuple[set[tuple[bool,
 
 
 def _leaves_independent(every: Iterable[Leaf], opaque: Sequence[bool]) -> bool:
-    """Whether what every comparison says is independent of the others, but for those of the same operand with constants."""
+    """Whether all comparisons are independent, apart from those of the same operand with constants."""
     leaf_by_leaf = list(zip(every, opaque, strict=True))
     times = Counter(leaf.operand for leaf, _ in leaf_by_leaf)
     others = [leaf.value for leaf, _ in leaf_by_leaf if isinstance(leaf, Compare) and isinstance(leaf.value, Operand)]
@@ -260,8 +261,8 @@ def possible(*conditions: Condition) -> bool:
 
 
 def independent(unit: str | None, conditions: Sequence[Condition], values: Sequence[Operand | Condition]) -> bool:
-    """Whether what is counted can have any value, and does not also stand in a condition, which might then rule out the far
-    ends of its values. The unit cannot: no two people have the same."""
+    """Whether the counted values are independent of the conditions: a column in both might exclude its extreme values.
+    The unit cannot be counted: no two people share it."""
     looked_at = set().union(*(columns_of(condition) for condition in conditions))
     aimed_at = {v.column for v in values if isinstance(v, Operand)}
     free = unit is None or unit not in looked_at | aimed_at
@@ -286,10 +287,10 @@ def _numbered(condition: Condition, number: dict[Leaf, int]) -> Numbered:
 
 
 def _rows(operand: Operand, own: Sequence[Leaf]) -> Iterator[tuple[bool | None, ...]]:
-    """What the comparisons of one operand say of null, and of a value of every kind that their constants tell apart.
+    """The comparisons of one operand, for null and for a value of every kind that their constants distinguish.
 
-    The constants in order have the places 1, 3, 5, …; between, below and above them are the even ones, where there is
-    something.
+    The sorted constants have the places 1, 3, 5, …; the even ones lie between, below and above them, if such values
+    exist.
     """
     constants = [leaf.values if isinstance(leaf, OneOf) else [leaf.value] if isinstance(leaf, Compare) else [] for leaf in own]
     fixed: list[Any] = sorted({value for values in constants for value in values})
@@ -302,7 +303,7 @@ def _rows(operand: Operand, own: Sequence[Leaf]) -> Iterator[tuple[bool | None, 
 
 
 def _between(kind: Kind, low: Any, high: Any) -> bool:
-    """Whether there can be something strictly between two constants, where None is beyond them all."""
+    """Whether there can be a value strictly between two constants; None is beyond them all."""
     if kind == "boolean":
         return (low, high) in ((None, True), (False, None)) or (low is None and high is None)
     if kind == "integer":
@@ -321,7 +322,7 @@ def _between(kind: Kind, low: Any, high: Any) -> bool:
 
 
 def _leaf_truth(leaf: Leaf, at: int | None, constants: frozenset[int]) -> bool | None:
-    """What a comparison says of a place, from the places of its constants."""
+    """A comparison's truth at a place, from the places of its constants."""
     if isinstance(leaf, IsNull):
         return at is None
     if at is None:

@@ -1,4 +1,4 @@
-"""The normal form of a question: two ways to write it look the same, so that a ledger knows it as one question."""
+"""The normal form of a question: equivalent ways to write it have the same text, so that a ledger recognises it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ SIDES = (
     exp.Column, exp.Literal, exp.Boolean, exp.Neg, exp.Paren, exp.Cast, exp.AggFunc, exp.Filter, exp.WithinGroup,
     exp.Add, exp.Sub, exp.Mul, exp.Div,
 )  # fmt: skip
-"""What binds more closely than a comparison, on either side of it. Of others the mirrored text could be read as something else:
-`1 = not x` would become `not x = 1`."""
+"""Operators that bind more closely than a comparison, on either side of it. With others the mirrored text could have
+another meaning: `1 = not x` would become `not x = 1`."""
 
 LONGEST_NUMBER = 40
-"""The characters of a number that is written out; one that is longer stays as it is."""
+"""Most characters of a number in normal form; a longer one is unchanged."""
 
 
 def count_alone(normal: str) -> str | None:
-    """The normal form of a question in which one count is compared with a number, without the comparison; None of any other.
+    """The normal form of a question that compares a single count with a number, without the comparison; None for
+    others.
 
     >>> count_alone("SELECT region, NOT COUNT(*) FILTER(WHERE x > 2) >= 5 GROUP BY region")
     'SELECT region, COUNT(*) FILTER(WHERE x > 2) GROUP BY region'
@@ -49,14 +50,14 @@ def count_alone(normal: str) -> str | None:
 
 
 def normal_text(select: exp.Select, *, of_people: bool = False) -> str:
-    """A select as text, with what a value is compared with after the value, numbers that are limits or weights in one way, what
-    is joined by and, or by or, in the order of its text and without idle brackets, and a `where` as the filter of the only
-    aggregate. `of_people` is an inner select, whose `where` also says who is in it.
+    """A select as text: compared values come before constants, limits and weights are written uniformly, operands of
+    and/or are sorted, redundant brackets are dropped, and a `where` becomes the filter of a single aggregate.
+    `of_people` is an inner select, whose `where` also decides who is in it.
 
-    Guarantee: two questions with one normal form are the same question. A comparison is mirrored only as a whole, sign and
-    both sides, so that it means the same; and, or are the same in any order, also of what is unknown. Of one aggregate, its
-    filter and a `where` leave the same rows of each person, before any are added up, clipped or reduced; with several, or
-    with groups, which have to be chosen, a `where` says more.
+    Guarantee: two questions with one normal form are the same question. A comparison is mirrored as a whole, sign and
+    both sides, which keeps its meaning; and/or mean the same in any order, also for unknown values. With a single
+    aggregate, its filter and a `where` leave the same rows of each person, before any are added up, clipped or reduced;
+    with several, or with groups, which have to be chosen, a `where` means more.
 
     >>> import sqlglot
     >>> normal_text(sqlglot.parse_one("select 1e3 < 2.0 * count(*) where y and not x", dialect="duckdb"))
@@ -81,7 +82,7 @@ def _text(node: exp.Expression) -> str:
 
 
 def _where_as_filter(select: exp.Select) -> None:
-    """Put a `where` to the only aggregate, if that has no filter of its own and there are no groups."""
+    """Move a `where` to the only aggregate, if that has no filter of its own and there are no groups."""
     where, aggregates = select.args.get("where"), [*select.find_all(exp.AggFunc)]
     if where is None or len(aggregates) != 1 or select.args.get("group"):
         return
@@ -92,8 +93,7 @@ def _where_as_filter(select: exp.Select) -> None:
 
 
 def _in_order(node: exp.Expression, within: type[exp.Expression] | None = None) -> exp.Expression:
-    """The same condition with what is joined by and, or by or, in the order of its text, and no brackets that do not matter
-    where it stands: by itself, or within a not, an and or an or."""
+    """Sort AND/OR operands; drop redundant parentheses at this place: alone, or within a not, an and or an or."""
     inside = node.unnest()
     if isinstance(inside, exp.And | exp.Or):
         rule = type(inside)
@@ -107,7 +107,7 @@ def _in_order(node: exp.Expression, within: type[exp.Expression] | None = None) 
 
 
 def _conditions(select: exp.Select) -> list[exp.Expression]:
-    """Those of rows and of groups, and what is answered; inner ones first."""
+    """The conditions of rows and of groups, and the answer; inner ones first."""
     clauses = [select.args.get(name) for name in ("where", "having")]
     filters = [filtered.expression.this for filtered in select.find_all(exp.Filter)]
     answers = [answer.unalias() for answer in select.expressions if answer.find(exp.AggFunc)]
@@ -115,14 +115,14 @@ def _conditions(select: exp.Select) -> list[exp.Expression]:
 
 
 def _compared_numbers(condition: exp.Expression) -> Iterator[exp.Literal]:
-    """Numbers of which only the value counts: limits, and weights of aggregates. Not those within a computed value, whose text
-    is the name that bounds are declared for."""
+    """Numbers whose value alone matters: limits, and weights of aggregates. Not those within a computed value, whose
+    text is the key of its bounds."""
     for side in _sides(condition):
         yield from _numbers(side, weights=side.find(exp.AggFunc) is not None)
 
 
 def _sides(node: exp.Expression) -> Iterator[exp.Expression]:
-    """What is compared, in comparisons that are joined by and, or and not."""
+    """The sides of comparisons that are joined by and, or and not."""
     if isinstance(node, exp.And | exp.Or | exp.Not | exp.Paren):
         for part in node.iter_expressions():
             yield from _sides(part)
@@ -139,7 +139,7 @@ def _numbers(side: exp.Expression, *, weights: bool) -> Iterator[exp.Literal]:
 
 
 def _plain(written: str) -> str:
-    """A number as 10 or 0.5, which is exactly its value."""
+    """A number as 10 or 0.5, if that is its exact value."""
     try:
         digits = format(Decimal(written), "f")
     except InvalidOperation:

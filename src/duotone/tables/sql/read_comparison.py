@@ -59,15 +59,15 @@ OPPOSITE: dict[type[exp.Expression], type[exp.Expression]] = {
 
 
 class Comparisons:
-    """Reads yes/no expressions over aggregates, and arithmetic of them, all within the same rows."""
+    """Reads yes/no expressions over aggregates, and their arithmetic, all over the same rows."""
 
     def __init__(self, columns: Columns, rows: Condition, unit: str | None) -> None:
         self.columns, self.rows, self.unit = columns, rows, unit
         self.equalities: list[Notice] = []
 
     def tree(self, node: exp.Expression, *, negated: bool = False) -> Tree:
-        """Comparisons, joined by and, or and not: of what is unknown, `not` is unknown, and the answer is no. So a comparison
-        that is `negated` is one with the opposite sign."""
+        """Comparisons joined by and, or and not. `not` of an unknown is unknown, which is a no. So a `negated`
+        comparison is one with the opposite sign."""
         match node:
             case exp.Paren():
                 return self.tree(node.this, negated=negated)
@@ -97,7 +97,7 @@ class Comparisons:
         return labelled(self.comparison(node), _written(node))
 
     def any_or_all(self, node: exp.Expression, negated: bool) -> Tree:
-        """Whether somebody has such a row; and nobody one that is otherwise. Not any is all that are otherwise."""
+        """Whether somebody has such a row; for all, whether nobody has another one. Not any is all of the opposite."""
         inner, where = filtered(node, self.rows, self.columns)
         condition = read_condition(inner.this, self.columns)
         condition = Not(condition) if negated else condition
@@ -150,7 +150,7 @@ class Comparisons:
         if sign == "=":
             return chosen
         known = somebody(both(where, Not(IsNull(test.operand))), people=self.unit is not None)
-        return BoolOp("and", (negation(chosen), known))  # of nobody there is no mode to differ
+        return BoolOp("and", (negation(chosen), known))  # without people there is no mode to differ
 
     def expression(self, node: exp.Expression) -> Expression:
         """Aggregates and numbers, added, subtracted, multiplied and divided."""
@@ -178,10 +178,10 @@ class Comparisons:
         return self.aggregate(node)
 
     def uncast(self, node: exp.Cast) -> Expression:
-        """An aggregate that a cast leaves as it is: a count, or any number that is a double anyway."""
+        """An aggregate under a cast that does not change it: a count, or a number that is a double anyway."""
         inner, target = self.expression(node.this), node.to.this.name
         kinds = {aggregate.kind for aggregate in aggregates(inner)}
-        tried = isinstance(node, exp.TryCast)  # null where an integer is too large
+        tried = isinstance(node, exp.TryCast)  # null if an integer is too large
         holds_counts = target in ("FLOAT", "DOUBLE") if tried else CASTS.get(target) in ("integer", "float")
         counted = isinstance(inner, Aggregate) and kinds <= COUNTED and holds_counts
         if not (counted or (target == "DOUBLE" and kinds <= DOUBLES)):
@@ -221,10 +221,11 @@ class Comparisons:
         raise DuotoneError(f"{text} is not an aggregate that is known: use {KNOWN}")
 
     def count(self, node: exp.Expression, where: Condition, text: str) -> Aggregate:
-        """Of all rows, of those where a condition holds or a value is there, of people, or of different values."""
+        """The number of all rows, of rows where a condition holds or a value is not null, of people, or of distinct
+        values."""
         counted = node.this
         if isinstance(node, exp.CountIf):
-            tested = read_condition(counted, self.columns)  # as of a sum, it is null where that is never known
+            tested = read_condition(counted, self.columns)  # like a sum, it is null if that is never known
             return Aggregate(text, "count", both(where, tested), needs=both(where, _known(tested)))
         if isinstance(counted, exp.Star) or constant(counted) is not None:
             return Aggregate(text, "count", where)
@@ -235,7 +236,7 @@ class Comparisons:
         return Aggregate(text, "count", both(where, Not(IsNull(read_operand(counted, self.columns)))))
 
     def added(self, node: exp.Sum | exp.Avg, where: Condition, text: str) -> Aggregate:
-        """A sum or an average; of conditions, a count or a share."""
+        """A sum or an average; for conditions, a count or a share."""
         value, is_sum = node.this, isinstance(node, exp.Sum)
         chosen = _one_where(value, otherwise=0)
         tested = value if is_condition(value, self.columns) else self.cast_to_number(value)
@@ -244,7 +245,7 @@ class Comparisons:
             added = both(where, condition)
             known = where if counted is chosen else both(where, _known(condition)) if counted is tested else added
             return Aggregate(text, "count", added, needs=known)
-        if chosen is not None:  # where its condition is unknown it is 0, and counts
+        if chosen is not None:  # if its condition is unknown it is 0, and counts
             return Aggregate(text, "mean", where, read_condition(chosen, self.columns))
         if tested is not None:
             condition = read_condition(tested, self.columns)
@@ -263,7 +264,7 @@ class Comparisons:
         return inner if is_condition(inner, self.columns) else None
 
     def different(self, node: exp.Distinct, where: Condition, text: str) -> Aggregate:
-        """People, or values that are different."""
+        """People, or distinct values."""
         if len(node.expressions) != 1:
             raise DuotoneError(f"{text}: count different values of one column")
         only = node.expressions[0]
@@ -279,7 +280,7 @@ class Comparisons:
         return self.quantile(exp.Quantile(this=by[0].this, quantile=node.this.this), where, text)
 
     def quantile(self, node: exp.Expression, where: Condition, text: str) -> Aggregate:
-        """A value such that so many are at or below it."""
+        """A quantile: a value with a given share of values at or below it."""
         share = node.args.get("quantile") or node.expression or exp.Null()
         if isinstance(share, exp.Order) and share.expressions == [exp.Ordered(this=node.this, nulls_first=False)]:
             share = share.this  # as the normal form writes percentile_disc
@@ -294,7 +295,7 @@ def _known(condition: Condition) -> Condition:
 
 
 def _divisor(node: exp.Expression) -> exp.Expression:
-    """What is divided by: of nullif(x, 0) it is x, since what is divided by zero is null anyway."""
+    """The divisor: for nullif(x, 0) it is x, since division by zero is null anyway."""
     by: exp.Expression = node.expression
     return by.this if isinstance(node, exp.Div) and isinstance(by, exp.Nullif) and constant(by.expression) == 0 else by
 
@@ -320,7 +321,7 @@ def _one_where(node: exp.Expression, otherwise: int | None) -> exp.Expression | 
 
 
 def _written(node: exp.Expression) -> str:
-    """A comparison to be shown."""
+    """A comparison for display."""
     return node.sql(dialect="duckdb", comments=False, normalize_functions="lower")
 
 

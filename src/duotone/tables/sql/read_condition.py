@@ -1,7 +1,7 @@
 """Row conditions from SQL, the values that they compare, and constants.
 
-What could end in an error on one row (division by zero, an overflow, a cast) is null there instead; what looks beyond the row
-(windows, subqueries, chance, the clock) is refused before anything is read.
+What could fail on one row (division by zero, an overflow, a cast) is null instead; what depends on more than the row
+(windows, subqueries, random functions, the clock) is refused before anything is read.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from duotone.tables.sql.syntax import column_name, written
 
 
 def constant(node: exp.Expression) -> Value | None:
-    """A constant's value; numbers are exact. None where it is not a constant."""
+    """A constant's value; numbers are exact. None if it is not a constant."""
     match node:
         case exp.Paren():
             return constant(node.this)
@@ -70,7 +70,7 @@ def constant(node: exp.Expression) -> Value | None:
 
 
 def _moved(node: exp.Expression) -> datetime.date | None:
-    """A date that is written out, and a span of time after or before it."""
+    """A constant date, plus or minus a span of time."""
     start, by, text = constant(node.this), span(node.expression), node.sql(dialect="duckdb")
     if start is None or by is None:
         return None
@@ -85,7 +85,7 @@ def _made_date(node: exp.DateFromParts) -> datetime.date:
     try:
         return datetime.date(*numbers)
     except (TypeError, ValueError, OverflowError):
-        raise DuotoneError(f"{text}: make_date is of three whole numbers that are written out, and that are a date") from None
+        raise DuotoneError(f"{text}: make_date needs three constant whole numbers that make a date") from None
 
 
 ARITHMETIC: dict[type[exp.Binary], Callable[[Fraction, Fraction], Fraction]] = {
@@ -106,7 +106,7 @@ def _arithmetic(node: exp.Binary) -> Fraction | datetime.date | None:
 
 
 def instant(text: str, expression: str, *, zone: bool = False) -> datetime.date:
-    """A date or a time; one with a zone, where that is meant, in UTC."""
+    """A date or a time; one with a zone, if that is meant, in UTC."""
     try:
         moment = datetime.date.fromisoformat(text) if len(text) <= 10 else datetime.datetime.fromisoformat(text)
     except ValueError:
@@ -160,11 +160,11 @@ OF_TEXT: dict[type[exp.Expression], Pattern] = {
     exp.RegexpLike: "matches", exp.RegexpFullMatch: "matches",
 }  # fmt: skip
 MOST_AGREEING = 500
-"""Comparisons of two conditions that are compared with each other, at most."""
+"""Most comparisons within two conditions that are compared with each other."""
 
 
 def read_condition(node: exp.Expression, columns: Columns) -> Condition:
-    """A parsed SQL condition, checked against the columns that there are."""
+    """Read a parsed SQL condition, and check it against the columns."""
     match node:
         case exp.Paren():
             return read_condition(node.this, columns)
@@ -208,7 +208,7 @@ def read_condition(node: exp.Expression, columns: Columns) -> Condition:
     if type(node) in OF_TEXT:
         return _like(node, columns)
     operand = read_operand(node, columns)
-    if operand.kind == "untyped":  # a column of a CSV file, as with = true
+    if operand.kind == "untyped":  # a column of a CSV file, like = true
         return compare(operand, "=", True, node.sql(dialect="duckdb"))
     if operand.kind != "boolean":
         raise DuotoneError(f"{node.sql(dialect='duckdb')} is not a condition: compare it with something")
@@ -216,7 +216,7 @@ def read_condition(node: exp.Expression, columns: Columns) -> Condition:
 
 
 def _agree(first: Condition, second: Condition) -> Condition:
-    """Both or neither; unknown where one is."""
+    """Both or neither; unknown if one is."""
     for part, other in ((first, second), (second, first)):
         if isinstance(part, Joined) and not part.parts:  # true or false
             return other if part.rule == "and" else Not(other)
@@ -241,7 +241,7 @@ def _like(node: exp.Expression, columns: Columns) -> Condition:
     text, how = node.sql(dialect="duckdb"), OF_TEXT[type(node)]
     pattern = constant(node.expression)
     if not isinstance(pattern, str):
-        raise DuotoneError(f"{text}: a pattern is a text that is written out")
+        raise DuotoneError(f"{text}: a pattern must be a constant text")
     operand = read_operand(node.this, columns)
     if operand.kind not in ("text", "untyped"):
         raise DuotoneError(f"{text}: patterns are for text, and {operand.column} holds none")
@@ -267,7 +267,7 @@ def _same(node: exp.Expression, columns: Columns) -> Condition:
 
 
 def joined_parts(node: exp.Connector) -> Iterator[exp.Expression]:
-    """What is joined by and, or by or, however many."""
+    """The operands of a chain of and, or of or."""
     for part in node.flatten():
         if isinstance(part, exp.Expression):  # as every part is
             yield part
@@ -280,7 +280,7 @@ def _one_of(node: exp.In, columns: Columns) -> Condition:
     operand = read_operand(node.this, columns)
     constants = [constant(part) for part in node.expressions]
     tests = [compare(operand, "=", value, text) for value in constants if value is not None]
-    if len({test.operand for test in tests}) > 1:  # of a CSV file's column, each constant tells what it holds
+    if len({test.operand for test in tests}) > 1:  # for a CSV file's column, each constant determines its kind
         raise DuotoneError(f"{text}: the constants after in must all be of one kind")
     return OneOf(tests[0].operand, tuple(dict.fromkeys(test.constant for test in tests)))
 
@@ -294,7 +294,7 @@ def read_operand(node: exp.Expression, columns: Columns) -> Operand:
 
 
 def read_numbers(node: exp.Expression, columns: Columns, text: str) -> Operand:
-    """What is added up; `text` is the whole aggregate."""
+    """A value to add up; `text` is the whole aggregate."""
     value = read_operand(node, columns)
     if value.kind not in NUMERIC:
         raise DuotoneError(f"{text}: {value.column} does not hold numbers")
@@ -302,7 +302,7 @@ def read_numbers(node: exp.Expression, columns: Columns, text: str) -> Operand:
 
 
 def filtered(node: exp.Expression, rows: Condition, columns: Columns) -> tuple[exp.Expression, Condition]:
-    """An aggregate without its filter, and the rows that it is of."""
+    """An aggregate without its filter, and the rows that it is over."""
     if not isinstance(node, exp.Filter):
         return node, rows
     return node.this, both(rows, read_condition(node.expression.this, columns))
@@ -357,7 +357,7 @@ def _branch(node: exp.Expression | None, columns: Columns) -> Part | None:
 
 
 def _cast(node: exp.Cast, columns: Columns) -> Part:
-    """A cast that is null where it would fail."""
+    """A cast that is null if it would fail."""
     target, text = CASTS.get(node.to.this.name), written(node, columns)
     if target is None:
         raise DuotoneError(f"{text}: casts are to integer, double, text, date, timestamp or Boolean")
@@ -387,7 +387,7 @@ def _compared(left: exp.Expression, sign: str, right: exp.Expression, columns: C
         if "untyped" in (operand.kind, second.kind):
             as_numbers = " and ".join(f"{side.column}::double" for side in (operand, second) if side.kind == "untyped")
             raise DuotoneError(
-                f"{comparison.sql()}: a column of a text file does not say what it holds, unless a constant does: write "
+                f"{comparison.sql()}: columns of a text file have no type without a constant: write "
                 f"{as_numbers}, or with ::date or ::text"
             )
         if {operand.kind, second.kind} == {"date", "time"}:
@@ -399,11 +399,11 @@ def _compared(left: exp.Expression, sign: str, right: exp.Expression, columns: C
 
 
 CHANGING = ("now", "today", "current_timestamp", "uuid", "gen_random_uuid")
-"""Functions that have another value with each call."""
+"""Functions whose value changes with each call."""
 
 
 def _refusal(node: exp.Expression) -> str:
-    """What an error says about an expression that is not understood."""
+    """The error for an unsupported expression."""
     text = node.sql(dialect="duckdb")
     for kinds, why in (
         ((exp.Window,), "looks at other rows: a condition is about one row"),
@@ -424,12 +424,12 @@ def _refusal(node: exp.Expression) -> str:
 
 
 def is_condition(node: exp.Expression, columns: Columns) -> bool:
-    """Whether an expression is yes or no for each row, and not another value."""
+    """Whether an expression is a condition on a row, and not another value."""
     inner: Any = node.unnest()
     match inner:
         case exp.Column():
             return columns[column_name(inner, columns)] == "boolean"
-        case exp.Coalesce():  # with true or false for where it would be unknown
+        case exp.Coalesce():  # with true or false if it would be unknown
             falls_back = len(inner.expressions) == 1 and isinstance(inner.expressions[0], exp.Boolean)
             return falls_back and is_condition(inner.this, columns)
         case exp.Is():
@@ -440,9 +440,9 @@ def is_condition(node: exp.Expression, columns: Columns) -> bool:
 
 
 CONDITIONS = {exp.And, exp.Or, exp.Not, exp.Boolean, exp.Between, exp.NullSafeEQ, exp.NullSafeNEQ, *SIGNS, *OF_TEXT}
-"""What is a condition whatever it is of."""
+"""Nodes that are conditions whatever their operands."""
 
 
 def _is_written_condition(node: exp.Expression, columns: Columns) -> bool:
-    """Whether an expression is a condition, and neither a column of Booleans nor a constant."""
+    """Whether an expression is a condition, and neither a Boolean column nor a constant."""
     return not isinstance(node.unnest(), exp.Column | exp.Boolean) and is_condition(node, columns)

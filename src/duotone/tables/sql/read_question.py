@@ -1,8 +1,8 @@
 """Questions from SQL: one Boolean expression over aggregates, or a select with one.
 
-Notes on text say what a question reads as numbers, dates or Booleans though it is stored as text, and so takes for null
-where it is none; and what it compares as text. They depend on the question alone: how many are null is for the table's
-owner to see (`duotone.tables.inspection`).
+Notes about text say what a question reads as numbers, dates or Booleans although it is stored as text (other values are
+null), and what it compares as text. They depend on the question alone: only the table's owner can see how many are null
+(`duotone.tables.inspection`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from duotone.tables.sql.syntax import among, column_name, names_of, parse, unkno
 
 NO_TABLES: Mapping[str, Columns] = {}
 DEEPEST = 100
-"""Operations inside one another, at most: a question takes time that grows with them."""
+"""Most nested operations: a question takes time that grows with them."""
 TOO_DEEP = f"the question is nested too deeply: at most {DEEPEST} operations may be inside one another (a || b || c has two)"
 
 
@@ -66,7 +66,7 @@ def read_question(
     public: Mapping[str, Columns] = NO_TABLES,
     also: Mapping[str, Columns] = NO_TABLES,
 ) -> ParsedQuestion:
-    """Parse a question, or say what is wrong with it; `name` is the table's, None where it has none. `public` are the columns
+    """Parse a question, or refuse it with a reason; `name` is the table's, None without one. `public` are the columns
     of the public tables that it may join, `also` those of further private tables.
 
     >>> read_question("count(*) > 5", {"x": "integer"}).tree
@@ -89,7 +89,7 @@ limit=Fraction(5, 1), strict=True, present=None, people=False, averaged=False)
 
 
 def _refuse_deep(select: exp.Expression) -> None:
-    """Refuse what would take long to read; conditions that are connected by and, or and not may be as many as one likes."""
+    """Refuse what would take long to parse; any number of conditions may be connected by and, or and not."""
     waiting: list[tuple[exp.Expression, int]] = [(select, 0)]
     while waiting:
         node, depth = waiting.pop()
@@ -102,7 +102,7 @@ def _refuse_deep(select: exp.Expression) -> None:
 
 
 def _read(select: exp.Select, tables: Tables, there: Condition = ALWAYS) -> ParsedQuestion:
-    """A question about the rows that are `there`."""
+    """A question about the rows that satisfy `there`."""
     inner, clauses = _inner(select), select.args.get("joins") or []
     refuse_bare(inner or select, tables)
     if inner is None:
@@ -143,12 +143,12 @@ def _together(select: exp.Select, inner: exp.Select, tables: Tables) -> ParsedQu
 
 
 def _from(outer: ParsedQuestion, people: PeopleTable) -> str:
-    """The normal form of a question about what an inner select makes."""
+    """The normal form of a question about the result of an inner select."""
     return f"{outer.normal} FROM ({people.normal})"
 
 
 def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: Sequence[Condition]) -> ParsedQuestion:
-    """A question about a table with these columns, of which the rows for which all of `there` holds are asked about."""
+    """A question about a table with these columns, over the rows that satisfy all of `there`."""
     where = select.args.get("where")
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
     for condition in there:
@@ -171,12 +171,12 @@ def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: S
 
 
 def _refuse_nobody(asked: ParsedQuestion, unit: str | None) -> None:
-    """Refuse to ask for rows without a unit, which never count; that a row has one may be said."""
+    """Refuse to ask for rows without a unit, which never count; the opposite is allowed."""
     rows = [asked.people or (asked.where, asked.tree, asked.keys), *(other.people for other in asked.beside)]
     parts = list(parts_of(tuple(rows)))
     without = [part for part in parts if isinstance(part, IsNull) and part.operand.column == unit]
     if len(without) > sum(isinstance(part, Not) and part.part in without for part in parts):
-        raise DuotoneError(f"no row counts where {unit} is null, since it names the person: leave out that it is null")
+        raise DuotoneError(f"rows without {unit} never count, since it identifies the person: leave that condition out")
 
 
 def _public_notes(joins: Iterable[PublicJoin]) -> tuple[Notice, ...]:
@@ -184,17 +184,17 @@ def _public_notes(joins: Iterable[PublicJoin]) -> tuple[Notice, ...]:
 
 
 HERE = Compare(Operand(PRESENT, "integer"), ">", Fraction(0))
-"""Of one row per person: a person without a row in the inner select's where is not there."""
+"""For one row per person: a person without a row in the inner select's where is left out."""
 
 
 def _called(select: exp.Select) -> list[str]:
-    """The name of the inner select that was taken out, if it has any."""
+    """The name of the removed inner select, if it has one."""
     clause = select.args.get("from_")
     return [] if clause is None else [clause.this.name]
 
 
 def _inner(select: exp.Select) -> exp.Select | None:
-    """The inner select, which is taken out: the outer one is then about a table of that name, or of none."""
+    """Remove and return the inner select: the outer one is then about a table of that name, or of none."""
     clause = select.args.get("from_")
     if clause is None or not isinstance(clause.this, exp.Subquery):
         return None
@@ -204,7 +204,7 @@ def _inner(select: exp.Select) -> exp.Select | None:
 
 
 def value_name(text: str, columns: Columns) -> str:
-    """How a question writes a column, or a value computed from columns: what its bounds are declared for.
+    """The text of a column, or of a value computed from columns: the key under which bounds are declared.
 
     >>> value_name("Price*amount", {"price": "float", "amount": "integer"})
     'price * amount'
@@ -213,7 +213,7 @@ def value_name(text: str, columns: Columns) -> str:
 
 
 def read_value(text: str, columns: Columns) -> Operand:
-    """What `value_name` names, as numbers."""
+    """The value that `value_name` names, as numbers."""
     value = _value(text, columns)
     if value.kind not in NUMERIC:
         raise DuotoneError(f"{value.column} does not hold numbers: give bounds for a column that does")
@@ -227,7 +227,7 @@ def _value(text: str, columns: Columns) -> Operand:
     if len(select.expressions) != 1 or any(value for name, value in select.args.items() if name != "expressions"):
         raise DuotoneError(f"bounds are for a column or for a value computed from columns, got {text}")
     for column in select.find_all(exp.Column):
-        if (name := f"{column.table}.{column.name}") in columns:  # a public table's column that has the name of another
+        if (name := f"{column.table}.{column.name}") in columns:  # a public table's column with the same name as another
             column.replace(exp.column(name, quoted=True))
     return read_operand(select.expressions[0], columns)
 
@@ -235,8 +235,8 @@ def _value(text: str, columns: Columns) -> Operand:
 def text_notes(
     asked: ParsedQuestion, columns: Columns, public: Mapping[str, Columns], also: Mapping[str, Columns]
 ) -> list[Notice]:
-    """A notice for all that is read as numbers, one for all dates, one for all Booleans, one for each column of which texts
-    are counted, and one for each that is compared as text. `columns` are the table's, the others those of other tables."""
+    """Notices: one for what is read as numbers, one for dates, one for Booleans, one for each text column that is
+    counted, and one for each that is compared as text. `columns` are the table's, the others those of other tables."""
     rows = [(asked.people or asked, columns), *((other.people, also[other.table]) for other in asked.beside)]
     parts: list[Any] = []
     compared: list[Notice] = []
@@ -269,7 +269,7 @@ READ_AS: tuple[Kind, ...] = ("float", "date", "boolean")
 
 
 def _compared_as_text(part: Any, kinds: Columns) -> Iterator[Notice]:
-    """What to know where a text file's column is put in the order of text, or held against a number in quotes."""
+    """Notices for a text file's column in the order of text, or compared with a number in quotes."""
     match part:
         case Compare(operand, sign, str(text)) | QuantileThreshold(operand, _, sign, str(text)):
             texts: tuple[Value, ...] = (text,)
@@ -298,26 +298,26 @@ Keys = tuple[Operand, ...]
 
 
 def answers_of(select: exp.Select, keys: Keys, columns: Columns) -> list[exp.Expression]:
-    """What is selected besides that which the question is grouped by."""
+    """The selected expressions besides the keys."""
     by = {key.column for key in keys}
     selected = [e.unalias().unnest() for e in select.expressions]
     return [e for e in selected if e.find(exp.AggFunc) is not None or _name(e, columns) not in by]
 
 
 def labels_of(select: exp.Select, keys: Keys, columns: Columns) -> tuple[str, ...]:
-    """What the question calls that which it is grouped by."""
+    """The question's names for its keys."""
     aliases = [e for e in select.expressions if isinstance(e, exp.Alias) and e.find(exp.AggFunc) is None]
     called = {_name(e.this.unnest(), columns): e.alias for e in aliases}
     return tuple(called.get(key.column, key.column) for key in keys)
 
 
 def _name(node: exp.Expression, columns: Columns) -> str:
-    """What a column is called, or how a computed value is written."""
+    """A column's name, or a computed value's text."""
     return column_name(node, columns) if isinstance(node, exp.Column) else written(node, columns)
 
 
 def without_order(select: exp.Select) -> tuple[Notice, ...]:
-    """Leave out order by, so that the question is the same with it and without, and say so."""
+    """Leave out order by, so that the question is the same with and without it, and note that."""
     if select.args.get("order") is None:
         return ()
     select.set("order", None)
@@ -339,7 +339,7 @@ def without_having(select: exp.Select, keys: Keys, columns: Columns) -> tuple[No
 
 
 def read_keys(select: exp.Select, columns: Columns) -> Keys:
-    """What a question is grouped by: columns, and values computed from a row."""
+    """The keys: columns, and values computed from a row."""
     keys = (_key(key, columns) for key in group_keys(select, columns))
     return tuple({key.column: key for key in keys}.values())
 

@@ -1,9 +1,9 @@
 """Tables in a question: joins with public tables, inner selects of one row per person, and joins of these by the unit.
 
-Guarantee: a public join gives a row the columns of the one public row that has its key, or nulls, by the row alone; rows
-that have none are left out by a condition on the row, as where leaves rows out. An inner select has at most one row of a
-person, made of that person's rows alone. So there is at most one joined row of a person, and it depends on that person's
-rows, in all of the private tables, alone.
+Guarantee: a public join gives a row the columns of the one public row with its key, or nulls, depending on the row
+alone; rows without one are dropped by a condition on the row, like where. An inner select has at most one row per
+person, made of that person's rows alone. So there is at most one joined row per person, and it depends only on that
+person's rows, in all of the private tables.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from duotone.tables.sql.read_condition import (
 from duotone.tables.sql.syntax import allowed_names, among, column_name, drop_names, find_column, no_column, same
 
 Names = Sequence[Sequence[exp.Identifier]]
-PUBLIC_JOINS = "a question has no join but with a public table, by = of a column of each, as in from t join zones using (zone)"
+PUBLIC_JOINS = "a question may join only public tables, by = of a column of each, as in from t join zones using (zone)"
 
 
 @dataclass(frozen=True)
 class Tables:
-    """What a question may be about: a table's columns, its unit and its name, None where it has none; the columns of `public`
-    tables that may be joined, and `also` those of further private ones."""
+    """What a question may be about: a table's columns, its unit and its name (None without one); the columns of
+    `public` tables that may be joined, and `also` those of further private ones."""
 
     columns: Columns
     unit: str | None = None
@@ -49,8 +49,8 @@ class Tables:
 def join_tables(
     select: exp.Select, tables: Tables, only: str = PUBLIC_JOINS
 ) -> tuple[Columns, Condition, tuple[PublicJoin, ...]]:
-    """The columns that a row then has, the condition on a row of having joined, and the joins. What names tables is taken out
-    of the select, and each column stands under its name in the row. `only` says which joins there are."""
+    """The columns that a row then has, the condition of having a joined row, and the joins. Names of tables are removed
+    from the select, and each column gets its name in the row. `only` says which joins are allowed."""
     clauses = select.args.get("joins") or []
     if not clauses:
         drop_names(select, tables.name, tables.columns)
@@ -77,7 +77,7 @@ class _Link:
 
 
 class _Row:
-    """A row of the table that is asked about, with the columns of the public ones that were joined to it so far."""
+    """A row of the table, with the columns of the public tables joined to it so far."""
 
     def __init__(self, select: exp.Select, tables: Tables, only: str) -> None:
         self.columns, self.public, self.only = tables.columns, tables.public, only
@@ -87,13 +87,13 @@ class _Row:
         self.joined: dict[str, _Link] = {}
 
     def join(self, clause: exp.Join) -> None:
-        """Read one join, or say why it is refused."""
+        """Read one join, or refuse it with a reason."""
         text, target = clause.sql(dialect="duckdb", comments=False), clause.this
         kind = " ".join(str(clause.args.get(part) or "").upper() for part in ("method", "side", "kind")).split()
         if kind not in ([], ["INNER"], ["LEFT"], ["LEFT", "OUTER"]):
             raise DuotoneError(f"{text}: {self.only}, or left join")
         if not (isinstance(target, exp.Table) and isinstance(target.this, exp.Identifier) and len(target.parts) == 1):
-            raise DuotoneError(f"{text}: {self.only}; a query is none")
+            raise DuotoneError(f"{text}: {self.only}; a query is not a public table")
         table = _declared(target, self.public)
         if table is None:
             raise DuotoneError(f"{text}: {self.only}; public are {', '.join(self.public)}")
@@ -114,7 +114,7 @@ class _Row:
             yield self._required(part, self.columns, "the table"), self._required(part, self.public[table], table)
 
     def _by_equality(self, on: exp.Expression, table: str, label: str, text: str) -> Iterator[tuple[str, str]]:
-        """Pairs from `t.a = z.b and …`, either way round."""
+        """Pairs from `t.a = z.b and …`, in either order."""
         inside = on.unnest()
         for written in inside.flatten() if isinstance(inside, exp.And) else [inside]:
             part = written.unnest()
@@ -151,7 +151,7 @@ class _Row:
         return name
 
     def rename(self, select: exp.Select) -> None:
-        """Put each column under the name that it has in the row."""
+        """Give each column its name in the row."""
         for column in select.find_all(exp.Column):
             name = self._meant(column)
             if name is not None:
@@ -160,7 +160,7 @@ class _Row:
                 column.set(part, None)
 
     def _meant(self, column: exp.Column) -> str | None:
-        """The name in the row of a column; None where no table has it."""
+        """The name of a column in the row; None if no table has it."""
         before = _qualifier(column)
         if before and among(before, self.own):
             return self._required(column.this, self.columns, "the table")
@@ -180,18 +180,20 @@ class _Row:
         return self._name(there[0], str(names[there[0]])) if there else own
 
     def _equal(self, label: str, own: str, name: str) -> bool:
-        """Whether the table's column and a public one of that name are one by the join. Under left join … on they are two."""
+        """Whether the join makes the table's column equal to a public one of that name. Under left join … on they
+        differ."""
         link = self.joined[label]
         return (own, name) in link.keys and (link.using or not link.left)
 
     def _name(self, label: str, column: str) -> str:
-        """A public column's name in the row: its own, or after the table's where another table has the same."""
+        """A public column's name in the row: its own, or prefixed by the table's if another table has the same."""
         others = [self.public[link.table] for other, link in self.joined.items() if other != label]
         known = {name.lower() for columns in (self.columns, *others) for name in columns}
         return f"{label}.{column}" if column.lower() in known else column
 
     def result(self) -> tuple[Columns, Condition, tuple[PublicJoin, ...]]:
-        """The columns of a row, the condition of having joined, and the joins; refuses columns that look alike."""
+        """The columns of a row, the condition of having a joined row, and the joins; refuses columns that differ only
+        in case."""
         columns, joins = dict(self.columns), list[PublicJoin]()
         condition: Condition = ALWAYS
         for label, link in self.joined.items():
@@ -217,7 +219,7 @@ def _plain(name: str) -> tuple[exp.Identifier]:
 
 
 def read_people(select: exp.Select, tables: Tables) -> PeopleTable:
-    """Read an inner select; whoever has no row in its where is not in it."""
+    """Read an inner select; people without a row in its where are left out."""
     columns, joined, joins = join_tables(select, tables)
     select.set("order", None)  # which does not matter in a table
     having = select.args.get("having")
@@ -233,7 +235,7 @@ def read_people(select: exp.Select, tables: Tables) -> PeopleTable:
             continue
         if not isinstance(expression, exp.Alias):
             raise DuotoneError(f"{expression.sql(dialect='duckdb')}: name each column of the inner select, as in … as d")
-        if expression.alias.lower() in (person.lower(), *map(str.lower, made)):  # case makes no difference in a question
+        if expression.alias.lower() in (person.lower(), *map(str.lower, made)):  # case does not matter in a question
             raise DuotoneError(f"the inner select has two columns called {expression.alias}")
         if expression.alias.lower() == PRESENT:
             raise DuotoneError(f"{expression.sql(dialect='duckdb')}: call this column of the inner select something else")
@@ -247,7 +249,7 @@ BY_UNIT = "the inner select makes one row per person: it is grouped by the unit,
 
 
 def _grouped_by(keys: Sequence[exp.Expression], columns: Columns, unit: str | None) -> str:
-    """The unit, if that is the only key: of anything else no row of each person is made."""
+    """The unit, if it is the only key: other keys do not make one row per person."""
     if unit is None:
         raise Refusal("unit missing in an inner select")
     named = [column_name(key, columns) if isinstance(key, exp.Column) else None for key in keys]
@@ -261,20 +263,22 @@ def _grouped_by(keys: Sequence[exp.Expression], columns: Columns, unit: str | No
 
 
 class _Reader:
-    """Reads columns of the inner select: aggregates of a person's rows, and what is computed from them."""
+    """Reads columns of the inner select: aggregates of a person's rows, and values computed from them."""
 
     def __init__(self, columns: Columns, rows: Condition) -> None:
         self.columns, self.rows = columns, rows
         self.aggregates: list[PersonAggregate] = []
 
     def column(self, node: exp.Expression) -> Operand | Condition:
-        """One column: its aggregates are read first, and stand as columns in what is then computed."""
+        """One column: its aggregates are read first, and are columns for the computed value."""
         text, copy = node.sql(dialect="duckdb"), exp.Paren(this=node.copy())
         _as_numbers(copy)
         _as_counts(copy)
         for column in copy.find_all(exp.Column):  # before the aggregates become columns, whose names are ours
             if column.find_ancestor(exp.AggFunc, exp.Filter) is None:
-                raise DuotoneError(f"{text}: of a person's rows take count, sum, avg, min, max or arg_max of {column.name}")
+                raise DuotoneError(
+                    f"{text}: take an aggregate of a person's rows: count, sum, avg, min, max or arg_max of {column.name}"
+                )
         for inner in list(_aggregates(copy)):
             inner.replace(exp.column(self._place(inner), quoted=True))
         kinds = {str(i): aggregate.kind for i, aggregate in enumerate(self.aggregates)}
@@ -286,7 +290,7 @@ class _Reader:
         return part
 
     def condition(self, node: exp.Expression) -> Condition:
-        """Which people are kept."""
+        """The condition on people."""
         made = self.column(node)
         if isinstance(made, Operand):
             raise DuotoneError(f"{node.sql(dialect='duckdb')} is not a condition: compare it with something")
@@ -321,7 +325,7 @@ class _Reader:
         raise DuotoneError(f"{text}: of a person's rows take {TAKEN}")
 
     def ordered(self, node: exp.Expression, text: str) -> Operand:
-        """What is larger or smaller."""
+        """An ordered value."""
         value = read_operand(node, self.columns)
         if value.kind == "untyped":  # the least text is not the least number
             raise DuotoneError(f"{text}: say what {value.column} holds, as in {value.column}::double, ::date or ::text")
@@ -332,7 +336,8 @@ TAKEN = "count, count(distinct …), sum, avg, min or max, bool_or or bool_and, 
 
 
 def _as_numbers(node: exp.Expression) -> None:
-    """Whether any of a person's rows is so, or all are: whether the largest, or the least, of ones and zeros is one."""
+    """Whether any, or all, of a person's rows satisfy a condition: the largest, or the least, of ones and zeros is
+    1."""
     for part in list(node.find_all(exp.LogicalOr, exp.LogicalAnd)):
         largest = exp.Max if isinstance(part, exp.LogicalOr) else exp.Min
         number = largest(this=exp.cast(exp.Paren(this=part.this.copy()), "int"))
@@ -343,7 +348,7 @@ def _as_numbers(node: exp.Expression) -> None:
 
 
 def _as_counts(node: exp.Expression) -> None:
-    """`count_if` is null, as a sum is, of a person in no row of whom the condition is known; else it counts rows."""
+    """`count_if` is null, like a sum, for a person for whom the condition is never known; else it counts rows."""
     for part in list(node.find_all(exp.CountIf)):
         holds = exp.Paren(this=part.this.copy())
         known = exp.Not(this=exp.Is(this=holds.copy(), expression=exp.Null()))
@@ -369,8 +374,7 @@ TOGETHER = f"private tables are joined by inner selects, each with a row per per
 
 
 def refuse_bare(select: exp.Select, tables: Tables) -> None:
-    """Refuse a private table that was declared besides where the one that is asked about, or a public one, must stand; and a
-    public one in the place of the table that is asked about."""
+    """Refuse a further private table outside an inner select, and a public table in the place of the private one."""
     start, joins = select.args.get("from_"), select.args.get("joins") or []
     for table in (clause.this for clause in (start, *joins) if clause is not None):
         if isinstance(table, exp.Table) and table.name.lower() in map(str.lower, tables.also):
@@ -385,7 +389,7 @@ def refuse_bare(select: exp.Select, tables: Tables) -> None:
 
 
 def selects_unit(select: exp.Select, unit: str, columns: Columns) -> None:
-    """Refuse an inner select that is joined by the unit, and does not have it under its name."""
+    """Refuse an inner select that is joined by the unit but does not select it under its name."""
     for made in select.expressions:
         own = made.unalias()
         if isinstance(own, exp.Column) and made.alias_or_name.lower() == unit.lower() and column_name(own, columns) == unit:
@@ -420,7 +424,7 @@ def join_people(select: exp.Select, first: PeopleTable, tables: Tables) -> tuple
 
 
 def _read(inner: exp.Select, tables: Tables) -> tuple[str, PeopleTable]:
-    """One of the other inner selects: its table's name, and what it makes of the people there."""
+    """One of the other inner selects: its table's name, and its result for the people there."""
     start, also = inner.args.get("from_"), tables.also
     table = _declared(start.this, also) if start is not None and isinstance(start.this, exp.Table) else None
     if table is None:
@@ -435,7 +439,7 @@ def _read(inner: exp.Select, tables: Tables) -> tuple[str, PeopleTable]:
 
 
 def _declared(table: exp.Table, also: Iterable[str]) -> str | None:
-    """The private table that is meant, by the name that it was declared under."""
+    """The private table of a name, as declared."""
     if len(table.parts) != 1 or not isinstance(table.this, exp.Identifier):
         return None
     return next((known for known in also if same(table.this, exp.to_identifier(known))), None)
@@ -447,8 +451,8 @@ def _joined(join: PublicJoin, unit: str, made: Mapping[str, tuple[str, PeopleTab
 
 
 def _without_unit(select: exp.Select, unit: str, columns: Columns, joins: Iterable[PublicJoin]) -> Columns:
-    """The columns of a person but for the unit, which would be a group of its own. That the unit of the other side is null
-    tells who is not there."""
+    """The columns of a person without the unit, whose groups would be persons. A null unit of the other side shows who
+    is not there."""
     units = {name: join.matched for join in joins for name, column in join.columns if column == unit}
     for node in select.find_all(exp.Is):
         if isinstance(node.this, exp.Column) and node.this.name in units and isinstance(node.expression, exp.Null):
@@ -458,8 +462,8 @@ def _without_unit(select: exp.Select, unit: str, columns: Columns, joins: Iterab
 
 
 def group_keys(select: exp.Select, columns: Columns) -> list[exp.Expression]:
-    """The keys of a select, none without group by. They are written out in the select too, so that its normal form is the
-    same."""
+    """The keys of a select, none without group by. They are written out in the select too, so that its normal form is
+    the same."""
     group = select.args.get("group")
     if group is None:
         return []
@@ -478,16 +482,16 @@ def group_keys(select: exp.Select, columns: Columns) -> list[exp.Expression]:
 
 
 def _named(select: exp.Select, key: exp.Column) -> exp.Expression:
-    """What is selected under a name."""
+    """The selected expression of a name."""
     named = [e.this for e in select.expressions if isinstance(e, exp.Alias) and e.alias.lower() == key.name.lower()]
     if len(named) != 1:
-        return key  # which the table does not have either
+        return key  # a name that the table does not have either
     selected: exp.Expression = named[0].copy()
     return selected
 
 
 def _selected(select: exp.Select, place: str) -> exp.Expression:
-    """What is selected at a place, from 1 on."""
+    """The selected expression at a position, from 1 on."""
     chosen = [e.unalias() for i, e in enumerate(select.expressions, 1) if str(i) == place]
     if not chosen or chosen[0].find(exp.AggFunc) is not None:
         raise DuotoneError(f"group by {place}: give the position of a column in the select list, counted from 1, or its name")

@@ -1,4 +1,4 @@
-"""Scoring: each comparison as whole numbers per row, whose sum over people decides it."""
+"""Scoring: each comparison as integers per row, whose sum over people decides it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from duotone.tables.sql.condition import MOST_CASES, MOST_TRUTHS, IsNull, Not, O
 class Score:
     """A comparison as a sum over rows: Σ weight·(value in grid steps, or 1) ≥ `at_least`.
 
-    `lowest` and `highest` are the least and the greatest that one row can score, and `possible` all of it where that is
-    little; `absent` tells whether a row can be outside what an average is over, `nobody` whether every row must be. `exact`
-    tells whether rows that score so are known to be possible.
+    `lowest` and `highest` are the least and the greatest score of a row, and `possible` are all scores if they are few.
+    `absent`: a row can be outside an average; `nobody`: every row must be. `exact`: rows with these scores are known to
+    be possible.
     """
 
     terms: tuple[tuple[int, Term], ...]
@@ -56,8 +56,8 @@ def score(total: LinearThreshold, grids: Mapping[str, Grid]) -> Score:
 def _cases(
     terms: Sequence[tuple[int, Term]], total: LinearThreshold, grids: Mapping[str, Grid]
 ) -> tuple[list[tuple[int, int]], bool, bool]:
-    """What a row can score, from where to where, in each combination of conditions that can occur; and whether one can be
-    outside the average, and whether all of this is known exactly."""
+    """The range of a row's score for each possible combination of conditions; whether a row can be outside the average;
+    and whether the ranges are exact."""
     conditions = [both(t.where, Not(IsNull(t.value))) if t.value else t.where for _, t in terms]
     asked = [*conditions, *([total.present] if total.present is not None else [])]
     known = known_combinations(asked) if 2 ** len(asked) > MOST_CASES else combinations(asked)
@@ -84,14 +84,13 @@ def _range(weight: int, term: Term, grids: Mapping[str, Grid]) -> tuple[int, int
 
 
 def _anything(terms: Sequence[tuple[int, Term]], grids: Mapping[str, Grid]) -> tuple[int, int]:
-    """The least and the greatest that a row can score if any of the conditions may hold together."""
+    """The least and the greatest score of a row if any conditions may hold together."""
     ranges = [_range(weight, term, grids) for weight, term in terms]
     return sum(min(low, 0) for low, _ in ranges), sum(max(high, 0) for _, high in ranges)
 
 
 def unions(rows: set[tuple[bool, ...]]) -> set[tuple[bool, ...]]:
-    """What a person with several rows can have: any of its rows' conditions. Nothing where that is too much to look
-    through."""
+    """The conditions that a person with several rows can satisfy: any of each row's. Empty if there are too many."""
     unions = set(rows)
     for row in rows:
         unions |= {tuple(a or b for a, b in zip(row, other, strict=True)) for other in unions}

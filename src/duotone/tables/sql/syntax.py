@@ -1,4 +1,4 @@
-"""The text of a question as one select, nothing of which is passed over in silence; and which table and which columns its names
+"""The text of a question as one select, no part of which is ignored silently; and the table and columns that its names
 mean."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from duotone.tables.sql.condition import Columns
 from duotone.tables.sql.functions import FORMS
 
 LONGEST = 10_000
-"""Characters of a question, at most."""
+"""Most characters of a question."""
 SELECT = re.compile(r"\s*(select|with)\b", re.IGNORECASE)
 _THIS, _TWO = ("this",), ("this", "expression")
 UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
@@ -36,33 +36,32 @@ UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.TryCast: ("this", "to", "safe"), exp.Interval: ("this", "unit"),
     **{node: form.arguments for node, (_, form) in FORMS.items() if form.arguments is not None},
 }  # fmt: skip
-"""The parts of SQL's expressions that are read."""
+"""The supported nodes of SQL's expressions."""
 CLAUSES = {"limit": "limit", "distinct": "distinct", "with_": "with", "qualify": "qualify",
            "windows": "window", "offset": "offset", "sample": "sample"}  # fmt: skip
 INSTEAD = {"with": "to make one row of each person first, put that select after from, as in from (select … group by u)"}
 MOST_WORDS = 8
-"""Words of SQL in a question that are tried in quotes, where the table has columns so called."""
+"""Most SQL keywords in a question that are tried in quotes, where the table has columns of that name."""
 CALLED: dict[str, type[exp.Expression]] = {"mean": exp.Avg, "every": exp.LogicalAnd}
-"""Other names of aggregates, of one argument each."""
+"""Other names of aggregates with one argument."""
 
 
 def one_line(text: str) -> str:
-    """A question as it was written, for people to read: in one line, without comments; ends of lines within a text are
-    written out.
+    """A question as it was written, for display: in one line, without comments; line ends within a text are escaped.
 
     >>> print(one_line("avg(days) > 5  -- of all\\n and mode(ward) = 'A  B';"))
     avg(days) > 5 and mode(ward) = 'A  B'
     """
     try:
         plain = without_comments(text).strip(" ;")
-    except DuotoneError:  # it is no question, and shown to who wrote it
+    except DuotoneError:  # not a question; shown to its author
         plain = " ".join(text.split())
     return re.sub(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", lambda end: end[0].encode("unicode_escape").decode(), plain)
 
 
 def without_comments(text: str) -> str:
-    """A question word by word as it was written, with one space for all that stands between two words: no comment, which
-    changes nothing and could tell others anything.
+    """A question word by word, with one space between words: no comment, which changes nothing and could tell others
+    anything.
 
     Guarantee: the parser reads the same words in it.
 
@@ -85,15 +84,15 @@ def without_comments(text: str) -> str:
 
 
 def parse(text: str, columns: Iterable[str] = ()) -> exp.Select:
-    """One select over one table, or a yes/no expression made into one. `columns` are those that it may be about: an error says
-    which of them is a word of SQL."""
+    """One select over one table, or a yes/no expression made into one. `columns` are those that it may be about, for
+    errors about columns that are keywords of SQL."""
     if not isinstance(text, str) or len(text) > LONGEST:
         raise DuotoneError(f"a question is text of at most {LONGEST} characters")
     logger = logging.getLogger("sqlglot")
     level = logger.level
     try:
         text.encode()
-        logger.setLevel(logging.CRITICAL)  # what it warns about is refused below
+        logger.setLevel(logging.CRITICAL)  # its warnings become errors below
         return _select(text)
     except (SqlglotError, UnicodeEncodeError) as error:
         names = list(columns)
@@ -117,7 +116,7 @@ def _select(text: str) -> exp.Select:
 
 
 def _in_quotes(text: str, columns: Iterable[str]) -> str | None:
-    """What to write where a column is called as a word of SQL, and the text can be read with that in quotes; else None."""
+    """The cure for a column whose name is a keyword of SQL, if the text can be parsed with it in quotes; else None."""
     names = {name.lower(): name for name in columns}
     try:
         tokens = sqlglot.tokenize(text, read="duckdb")
@@ -132,7 +131,7 @@ def _in_quotes(text: str, columns: Iterable[str]) -> str | None:
 
 
 def _with_blanks(text: str, columns: Iterable[str]) -> str | None:
-    """What to write where a column's name is no word, and the text can be read with that in quotes; else None."""
+    """The cure for a column whose name is not a plain word, if the text can be parsed with it in quotes; else None."""
     for name in columns:
         if not name.replace("_", "").isalnum():
             bare = re.compile(rf'(?<![\w"]){re.escape(name)}(?![\w"])', re.IGNORECASE)
@@ -143,7 +142,7 @@ def _with_blanks(text: str, columns: Iterable[str]) -> str | None:
 
 
 def _written(text: str, token: Token) -> str:
-    """A token as it stands in the text, in lower case: of what is in quotes, with them."""
+    """A token as it stands in the text, in lower case; with its quotes."""
     return text[token.start : token.end + 1].lower()
 
 
@@ -162,7 +161,7 @@ def _can_be_read(text: str) -> bool:
 
 
 def _statements(text: str) -> list[exp.Expr]:
-    """What the parser makes of a text. On some that are no SQL it fails with errors that are not its own."""
+    """The parser's statements. Some texts that are not SQL make it fail with errors that are not its own."""
     try:
         return [statement for statement in sqlglot.parse(text, dialect="duckdb") if statement]
     except (AttributeError, TypeError, ValueError, LookupError):
@@ -170,7 +169,7 @@ def _statements(text: str) -> list[exp.Expr]:
 
 
 def split_questions(text: str) -> list[str]:
-    """The questions of a text, which a semicolon ends or divides; one in quotes or in a remark does neither.
+    """The questions of a text, separated by semicolons; a semicolon in quotes or in a comment does not count.
 
     >>> split_questions("count(*) > 5; -- and; then\\n mode(x) = ';';")
     ['count(*) > 5', "mode(x) = ';'"]
@@ -188,7 +187,7 @@ def split_questions(text: str) -> list[str]:
 
 
 def _strict(select: exp.Select, bare: bool) -> None:
-    """Refuse whatever would be passed over in silence."""
+    """Refuse parts that would be ignored silently."""
     if bare and any(isinstance(e, exp.Alias) for e in select.expressions):
         raise DuotoneError("a yes/no expression has no name: check for a word or a number that was not meant")
     for node in select.find_all(*UNDERSTOOD):
@@ -217,7 +216,7 @@ ENDINGS = (*TEXT, *(f"{ending}.gz" for ending in TEXT), ".parquet", ".arrow", ".
 
 
 def no_column(name: str, columns: Collection[str], table: str = "the table", else_hint: str = "") -> UnknownColumn:
-    """What is raised where a name means none of the columns, which are public; `else_hint` where none is spelt nearly so.
+    """The error for a name that is not a column; columns are public. `else_hint` is used if no name is similar.
 
     >>> print(no_column("salarry", ["vote", "salary"]))
     the table has no column salarry (did you mean salary?); it has vote, salary
@@ -230,7 +229,7 @@ def no_column(name: str, columns: Collection[str], table: str = "the table", els
 
 @contextmanager
 def unknown_in(table: str) -> Iterator[None]:
-    """Say of an unknown column whose columns were looked through, where that is not the table itself."""
+    """Name the owner of the columns in an error about an unknown one, if that is not the table itself."""
     try:
         yield
     except UnknownColumn as error:
@@ -238,9 +237,8 @@ def unknown_in(table: str) -> Iterator[None]:
 
 
 def drop_names(select: exp.Select, name: str | None, columns: Container[str] = ()) -> None:
-    """Refuse a question about any other table; then leave out from, its alias and the names before columns, so that they
-    make no difference to the question's normal form. Without a `name`, as for a data frame, any one name is the table's.
-    """
+    """Refuse a question about another table; then remove from, its alias and the names before columns, so that they do
+    not affect the question's normal form. Without a `name`, as for a data frame, any single name is the table's."""
     allowed, named = allowed_names(select, name), select.args.get("from_") is not None
     for column in select.find_all(exp.Column):
         _drop_qualifier(column, allowed, named, columns)
@@ -248,7 +246,7 @@ def drop_names(select: exp.Select, name: str | None, columns: Container[str] = (
 
 
 def allowed_names(select: exp.Select, name: str | None) -> list[tuple[exp.Identifier, ...]]:
-    """What may stand before a column of the table: the table's name, or its alias where it has one."""
+    """What may stand before a column of the table: the table's name, or its alias if it has one."""
     clause, own = select.args.get("from_"), names_of(name)
     if clause is None:
         return own
@@ -295,17 +293,17 @@ def _ends(parts: Sequence[exp.Identifier]) -> list[tuple[exp.Identifier, ...]]:
 
 
 def among(written: Sequence[exp.Identifier], names: Iterable[Sequence[exp.Identifier]]) -> bool:
-    """Whether names that stand before a column or after from are one of these."""
+    """Whether names before a column or after from are among these."""
     return any(len(n) == len(written) and all(map(same, written, n)) for n in names)
 
 
 def same(written: exp.Identifier, name: exp.Identifier) -> bool:
-    """Whether two names are one; upper and lower case differ where the question quotes the name."""
+    """Whether two names are equal; case matters if the question quotes the name."""
     return written.name == name.name if written.args.get("quoted") else written.name.lower() == name.name.lower()
 
 
 def written(node: exp.Expression, columns: Columns) -> str:
-    """An expression as text, in which two ways to write it look the same: what its bounds are declared for."""
+    """An expression as text in normal form: the key under which bounds are declared."""
 
     def named(part: exp.Expression) -> exp.Expression:
         return exp.column(column_name(part, columns)) if isinstance(part, exp.Column) else part
@@ -314,8 +312,8 @@ def written(node: exp.Expression, columns: Columns) -> str:
 
 
 def find_column(name: exp.Expression, columns: Columns) -> str | None:
-    """The column that a name means: itself, or, unless it is quoted, the one that differs in case alone. (No table has two
-    such.) None where there is none."""
+    """The column that a name means: itself or, unless it is quoted, the one that differs only in case. (No table has
+    two such columns.) None if there is none."""
     if name.name in columns:
         return name.name
     if not isinstance(name, exp.Identifier) or name.args.get("quoted"):
@@ -325,7 +323,7 @@ def find_column(name: exp.Expression, columns: Columns) -> str | None:
 
 
 def column_name(node: exp.Column, columns: Columns) -> str:
-    """The column that a name means, or an error that says which columns there are."""
+    """The column that a name means, or an error that lists the columns."""
     name = find_column(node.this, columns)
     if name is None:
         quoted = isinstance(node.this, exp.Identifier) and node.this.args.get("quoted")

@@ -1,5 +1,5 @@
-"""What is on trial, and what must hold of its levels of made-up tables: neighbours are near, signs are true, distances are
-distances."""
+"""The question on trial, and the conditions on its levels for made-up tables: neighbours are close, signs are true,
+distances are right."""
 
 from __future__ import annotations
 
@@ -20,38 +20,39 @@ from duotone.tables.trial.made_up_tables import SMALL, MadeUp
 from duotone.tables.trial.plain_sql import Truths, written
 
 REACH = 4
-"""How far levels go in a trial: a little more than the people of a small table."""
+"""The largest levels in a trial: a little more than the people of a small table."""
 Levels = Mapping[tuple[Any, ...], tuple[int, int]]
 """Number of people and level, by the number of a made-up table and the keys of a group."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question as it was read, and the columns of the tables that it is about, by their names: the first is the table."""
+    """A parsed question, and the columns of its tables, by name: the first is the main table."""
 
     question: ParsedQuestion
     private: Mapping[str, Mapping[str, Kind]]
     public: Mapping[str, Mapping[str, Kind]]
     declared: Dataset
-    """What is declared of the table's rows, with bounds; before an inner select makes one row of each person."""
+    """The declarations for the table's rows, with bounds; before an inner select makes one row per person."""
     most: int
     listed: tuple[Key, ...] | None
 
     @property
     def key(self) -> str:
-        """What decides the trial: a question is tried once."""
+        """What determines the trial: a question is tried once."""
         known = [self.question, self.question.text, self.private, self.public, self.declared, self.most, self.listed]
         return hashlib.sha256(repr(known).encode()).hexdigest()
 
     @cached_property
     def valued(self) -> bool:
-        """Whether values are added up, and not rows alone."""
+        """Whether values are added up, and not only rows counted."""
         return any(isinstance(part, Term) and part.value is not None for part in parts_of(self.question.tree))
 
 
 def judged(asked: Asked, made: MadeUp) -> bool:
-    """Whether plain SQL can judge a made-up table: it reads every value as the rules do, and each person has one row, an inner
-    select reduces them to one, or they add up, no more of them than count, or all alike where nothing but rows is counted."""
+    """Whether plain SQL can judge a made-up table: it reads every value by the same rules, and each person has one row,
+    or an inner select reduces them to one, or their rows add up, with no more than count, or all alike if only rows are
+    counted."""
     there = [stranger for stranger, many in zip(made.strangers, made.counts, strict=True) if many]
     declared = asked.declared
     alone = declared.unit is None or asked.question.people is not None or all(len(s.rows) == 1 for s in there)
@@ -63,7 +64,7 @@ def judged(asked: Asked, made: MadeUp) -> bool:
 
 @dataclass(frozen=True)
 class Checks:
-    """What must hold of the levels of made-up tables."""
+    """Conditions on the levels of made-up tables."""
 
     asked: Asked
     compiled: Compiled
@@ -72,7 +73,7 @@ class Checks:
     seed: int
 
     def neighbours(self) -> None:
-        """In every group, people and levels of neighbouring tables differ by 1 at most, and that in few groups."""
+        """In every group, people and levels of neighbouring tables differ by at most 1, and only in few groups."""
         groups = self._groups
         empty = 0, self._nobody
         for first, second in self._neighbours():
@@ -87,7 +88,7 @@ class Checks:
                 self._fail("neighbours", first, second)
 
     def distances(self) -> None:
-        """A level is the distance to the other answer, as far as small tables tell."""
+        """A level is the distance to the other answer, as far as small tables show."""
         complete = {made.counts: n for n, made in enumerate(self.tables) if made.complete}
         replaced, most = self.asked.declared.replaced, SMALL
         yes = {counts: self._level(n) >= 0 for counts, n in complete.items()}
@@ -101,14 +102,14 @@ class Checks:
                 self._fail("distance", n)
 
     def alone(self, number: int, levels: Levels) -> None:
-        """Check that one made-up table has the same levels when it is asked about by itself."""
+        """Check that one made-up table has the same levels when it is asked about alone."""
         empty = 0, self._nobody
         if any(self.levels.get(key, empty) != both for key, both in levels.items()):
             self._fail("one table", number)
 
     def plain(self, known: Truths) -> None:
-        """The sign of a level is the truth by plain SQL, of the same groups, all that there are or that are listed; and a group
-        has as many people."""
+        """The sign of a level is the truth by plain SQL, for the same groups (all, or the listed ones); and a group has
+        the right number of people."""
         grouped: dict[int, set[tuple[Any, ...]]] = {}
         for number, *keys in known.by_table:
             grouped.setdefault(number, set()).add(tuple(keys))
@@ -140,7 +141,7 @@ class Checks:
         return groups
 
     def _shown(self, key: tuple[Any, ...]) -> bool:
-        """Whether there is an answer about a group: of a public list, only about those that are listed."""
+        """Whether a group has an answer: with a public list, only the listed ones."""
         return self.asked.listed is None or key in self._listed
 
     @cached_property
@@ -148,8 +149,8 @@ class Checks:
         return {tuple(map(written, key)) for key in self.asked.listed or ()}
 
     def _neighbours(self) -> Iterator[tuple[int, int]]:
-        """Pairs of tables that differ in one person: who is there or not, or, where people change, who it is. Rows that name
-        nobody are not a person, whom another could take the place of."""
+        """Pairs of tables that differ in one person: present or absent or, under replace, another one. Rows without a
+        unit are not a person who could be replaced."""
         places: dict[tuple[int, tuple[int, ...]], int] = {}
         for n, made in enumerate(self.tables):
             places[id(made.strangers), made.counts] = n
@@ -160,7 +161,7 @@ class Checks:
                     yield n, other
 
     def _fail(self, what: str, *numbers: int) -> None:
-        """Say that the question failed, with made-up tables that show it."""
+        """Report the failure, with made-up tables that show it."""
         report = {
             "question": self.asked.question.text,
             "failed": what,
@@ -180,7 +181,7 @@ class Checks:
 
 
 def _named(made: MadeUp) -> int:
-    """How many people a table has, without those whose rows name nobody."""
+    """How many people a table has, without rows that have no unit."""
     return sum(many for stranger, many in zip(made.strangers, made.counts, strict=True) if not stranger.nameless)
 
 

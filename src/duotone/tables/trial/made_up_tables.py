@@ -1,9 +1,9 @@
-"""Made-up tables: small, of critical values, and so many that neighbours are among them.
+"""Made-up tables: small, with critical values, and enough of them to include neighbours.
 
-A critical value is what a column may hold where a question changes its mind, or a reader its footing.
+A critical value is one where a question may change its answer, or a reader may fail.
 
-Guarantee: they follow from the question, from what is declared and from the columns' kinds; no row of a table is looked at.
-They are drawn from a seed that the question decides, so that a trial can be repeated; nobody is in them.
+Guarantee: they depend on the question, the declarations and the columns' kinds; no row of a table is used. They are
+drawn from a seed that the question determines, so that a trial can be repeated; nobody is in them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from duotone.tables.sql.comparison import ModeIs, QuantileThreshold
 from duotone.tables.sql.condition import Compare, Formula, Kind, Like, OneOf, parts_of
 
 FAR = 2**53
-"""Constants beyond this, and values near them, are odd: engines may differ in what they make of them."""
+"""Constants beyond this, and values near them, are odd: engines may treat them differently."""
 ODD: Mapping[Kind, tuple[Any, ...]] = {
     "integer": (-(2**63) + 1, 2**63 - 1, 2**62),
     "float": (float("nan"), float("inf"), -float("inf"), 1e308, -0.0, 5e-324),
@@ -33,19 +33,19 @@ ODD: Mapping[Kind, tuple[Any, ...]] = {
     "date": (datetime.date(1, 1, 1), datetime.date(9999, 12, 31)),
     "time": (datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31, 23, 59, 59, 999_999)),
 }
-"""Values that engines are known to treat differently, and that plain SQL need not read as the rules do."""
+"""Values that engines are known to treat differently, and that plain SQL need not read by the same rules."""
 TURNS: Mapping[bool, tuple[datetime.date, ...]] = {
     False: (datetime.date(2023, 12, 31), datetime.date(2024, 2, 29)),
     True: (datetime.datetime(2023, 12, 31, 18, 45, 7), datetime.datetime(2024, 2, 29, 23, 0, 59)),
 }
-"""A Sunday that ends a year, and a leap day; as times, with hour, minute and second apart."""
+"""A Sunday that ends a year, and a leap day; as times, with different hour, minute and second."""
 DAY, SECOND = datetime.timedelta(days=1), datetime.timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
 class Values:
-    """`usual` values have the same meaning in plain SQL; `odd` ones need not. Null is among the usual ones. Those `beyond` the
-    bounds have it where plain SQL clips them."""
+    """`usual` values have the same meaning in plain SQL; `odd` ones need not. Null is among the usual ones. Those
+    `beyond` the bounds do where plain SQL clips them."""
 
     usual: tuple[Any, ...]
     odd: tuple[Any, ...]
@@ -54,7 +54,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants of a question, by what they are: `limits` are of sums, counts and the like, `numbers` of rows."""
+    """The constants of a question by use: `limits` of sums, counts and the like, `numbers` of rows."""
 
     numbers: tuple[Fraction, ...] = ()
     limits: tuple[Fraction, ...] = ()
@@ -63,7 +63,7 @@ class Constants:
 
     @staticmethod
     def of(question: Any) -> Constants:
-        """Those that a question's rows, aggregates and groups are compared with or computed from."""
+        """The constants that a question's rows, aggregates and groups are compared with or computed from."""
         every: list[Any] = []
         limits: list[Any] = []
         for part in parts_of(question):
@@ -96,8 +96,8 @@ def _few(values: Iterable[Any], most: int = 6) -> tuple[Any, ...]:
 def values_of(
     kind: Kind, constants: Constants, bounds: Bounds | None = None, *, compared: bool = False, clipped: bool = False
 ) -> Values:
-    """The critical values of one column; `bounds` where it has some of its own. Where a condition compares values as they are,
-    those beyond the bounds are usual; `clipped` tells whether plain SQL clips them."""
+    """The critical values of one column; `bounds` if it has some. If a condition compares the unclipped values, those
+    beyond the bounds are usual; `clipped`: plain SQL clips them."""
     odd = ODD.get(kind, ())
     match kind:
         case "boolean":
@@ -148,7 +148,7 @@ def _around(value: datetime.date, step: datetime.timedelta) -> Iterable[datetime
 
 
 def _numbers(kind: Kind, constants: Constants, bounds: Bounds | None) -> tuple[list[Any], list[Any]]:
-    """The ends of the bounds, and each constant with its neighbours; apart those that the bounds would clip."""
+    """The ends of the bounds, and each constant with its neighbours; separately those that the bounds would clip."""
     near = [number for c in (*constants.numbers, *constants.limits) for number in (c, c + 1, c - 1)]
     ends = [] if bounds is None else [bounds.low, bounds.high, bounds.low - 1, bounds.high + 1]
     every = [n for n in (*ends, *near, Fraction(0), Fraction(1), Fraction(2)) if abs(n) <= FAR]
@@ -173,37 +173,37 @@ def _written(value: float) -> str:
 
 
 TABLE, PERSON, ALONE = "duotone: made-up table", "duotone: made-up person", "duotone: no unit"
-"""The columns that tell made-up tables, and the people of all of them, apart; and what stands for a unit where there is none.
-No column of a table is called so."""
+"""The columns that identify made-up tables, and the people of all of them; and a value for a missing unit. No column of
+a table has these names."""
 BEYOND = 2
-"""How many values beyond the bounds there are where plain SQL clips them: one on either side."""
+"""How many values beyond the bounds are used where plain SQL clips them: one on either side."""
 SMALL, KINDS, ROUNDS, CHAINS, LONG, EVERY, PAIRS, NEAR, MANY = 3, 5, 6, 4, 8, 10, 40, 4, 8
-"""People of a table of which every one is made; kinds of people in a round; rounds; chains of longer tables; EVERY: how many
-kinds of people there may be for all tables of them to be made; PAIRS: of people, where a unit of two values names them; NEAR:
-how many of a column's values, the first of them, half of the people have, so that several satisfy a condition together; MANY:
-up to how many rows that count some people have yet more, all alike."""
+"""People of a table for which every table is made; kinds of people in a round; rounds; chains of longer tables; EVERY:
+most kinds of people for which all tables of them are made; PAIRS: of people, if a unit of two values identifies them;
+NEAR: how many of a column's values, the first of them, half of the people have, so that several satisfy a condition
+together; MANY: up to this many counted rows, some people have even more, all alike."""
 AROUND, ALIKE = range(-2, 4), 12
-"""How many more people than its size a crowd has; how many crowds of each size are of people who are all alike, of which every
-third may have nulls, as others have not, so that some satisfy what is asked."""
+"""How many more people than its size a crowd has; how many crowds of each size consist of identical people, of which
+every third may have nulls, unlike others, so that some satisfy the question."""
 Row = tuple[str, tuple[Any, ...]]
-"""The table that a row is in, and its values."""
+"""The number of a row's table, and its values."""
 
 
 @dataclass(frozen=True)
 class Stranger:
-    """A kind of person: rows, and what the unit's column holds of the first of this kind, None for a name of no meaning."""
+    """A kind of person: rows, and the unit's value for the first person of this kind, None for an arbitrary name."""
 
     rows: tuple[Row, ...]
     name: Any = None
     nameless: bool = False
-    """Whether the unit's column holds nothing: nobody knows whose rows these are, so they do not count."""
+    """Whether the unit is null: nobody knows whose rows these are, so they do not count."""
     usual: bool = True
-    """Whether plain SQL reads every value as the rules do."""
+    """Whether plain SQL reads every value by the same rules."""
 
 
 @dataclass(frozen=True)
 class MadeUp:
-    """One made-up table: how many people there are of each kind, by its place in `strangers`."""
+    """One made-up table: how many people there are of each kind, by its index in `strangers`."""
 
     strangers: tuple[Stranger, ...]
     counts: tuple[int, ...]
@@ -218,34 +218,36 @@ class MadeUp:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of the private tables that a question reads, by table: the first is the one that is asked about."""
+    """The columns of the private tables that a question reads, by table: the first is the main one."""
 
     columns: Mapping[str, Mapping[str, Kind]]
     values: Mapping[str, Mapping[str, Values]]
     unit: str | None
-    """The column that names a person, None where each row is one."""
+    """The column that identifies a person, None if each row is one."""
     rows: int = 1
-    """The rows of one person that count, at most."""
+    """Most rows of one person that count."""
     plain: bool = True
-    """Whether the question looks at stored values alone, so that the critical values of columns are all that matter."""
+    """Whether the question uses stored values alone, so that only the critical values of columns matter."""
 
 
 def made_up_tables(layout: Layout, sizes: Sequence[int], draw: random.Random, share: float = 1.0) -> list[MadeUp]:
-    """Small tables, of which each is a neighbour of others; with `sizes`, also around crowds of so many people. A `share` below
-    1 makes fewer of them."""
-    if layout.columns[next(iter(layout.columns))].get(layout.unit or "") == "boolean":  # which names two people at most
+    """Small tables, each a neighbour of others; with `sizes`, also around crowds of these sizes. A `share` below 1
+    makes fewer of them."""
+    if layout.columns[next(iter(layout.columns))].get(layout.unit or "") == "boolean":  # two people at most have the same name
         pairs = [tuple(_stranger(layout, draw, i) for i in (1, 2)) for _ in range(PAIRS)]
         return [MadeUp(pair, counts) for pair in pairs for counts in itertools.product(range(2), repeat=2)]
     tables = [*_every(layout, most=max(4, int(EVERY * share)))]
     for _ in range(max(1, round(ROUNDS * share))):
-        strangers = tuple(_stranger(layout, draw, i, odd=0.2 if i % 2 else 0.0) for i in range(KINDS))  # plain SQL knows most
+        strangers = tuple(
+            _stranger(layout, draw, i, odd=0.2 if i % 2 else 0.0) for i in range(KINDS)
+        )  # plain SQL can judge most of them
         tables += [MadeUp(strangers, counts) for counts in multisets(KINDS, SMALL)]
     for _ in range(max(2, round(CHAINS * share))):
         strangers = tuple(_stranger(layout, draw, i) for i in range(LONG))
         tables += [MadeUp(strangers, tuple(int(i < n) for i in range(LONG))) for n in range(LONG + 1)]
         tables += [MadeUp(strangers, tuple(int(i != n) for i in range(LONG))) for n in range(LONG)]
     for size in sizes:
-        for most in (1, 3):  # people of one row each, of whom plain SQL knows the truth, and others
+        for most in (1, 3):  # people of one row each, which plain SQL can judge, and others
             strangers = tuple(_stranger(layout, draw, i, odd=0, most=most) for i in range(3))
             if layout.unit is not None:
                 strangers = (*strangers[:2], replace(strangers[2], nameless=True))
@@ -259,7 +261,7 @@ def made_up_tables(layout: Layout, sizes: Sequence[int], draw: random.Random, sh
 
 
 def _every(layout: Layout, most: int) -> Iterator[MadeUp]:
-    """All small tables of all people with usual values, where these are few enough."""
+    """All small tables of all people with usual values, if these are few enough."""
     columns = [(c, values.usual) for c, values in next(iter(layout.values.values())).items() if c != layout.unit]
     if (
         not layout.plain
@@ -278,7 +280,7 @@ def _every(layout: Layout, most: int) -> Iterator[MadeUp]:
 
 
 def multisets(kinds: int, most: int) -> list[tuple[int, ...]]:
-    """How many there are of each kind, in all multisets of at most `most`."""
+    """The number of each kind, for all multisets of at most `most`."""
     chosen = (c for n in range(most + 1) for c in itertools.combinations_with_replacement(range(kinds), n))
     return [tuple(map(each.count, range(kinds))) for each in chosen]
 
@@ -286,7 +288,7 @@ def multisets(kinds: int, most: int) -> list[tuple[int, ...]]:
 def _stranger(
     layout: Layout, draw: random.Random, number: int, odd: float = 0.2, most: int = 3, *, nulls: bool = True
 ) -> Stranger:
-    """Draw a kind of person: `odd` is the share of odd values, and the first table has at most `most` rows of them."""
+    """Draw a kind of person: `odd` is the share of odd values, and the first table has at most `most` of their rows."""
     usual, rows = True, []
     first = next(iter(layout.columns))
     near = NEAR if draw.random() < 0.5 else None
@@ -331,7 +333,7 @@ def rows_of(layout: Layout, tables: Sequence[MadeUp]) -> dict[str, dict[str, lis
 
 
 def _name(place: int, layout: Layout, table: str) -> Any:
-    """What the unit's column holds of somebody without a name of meaning: another value for each in a table."""
+    """The unit's value of somebody with an arbitrary name: a different one for each in a table."""
     match layout.columns[table].get(layout.unit or ""):
         case "integer":
             return 10**9 + place

@@ -1,7 +1,7 @@
-"""Plain SQL: the truth of a question on made-up tables, by its own text and the engine's own aggregates.
+"""Plain SQL: the truth of a question on made-up tables, from its own text and the engine's own aggregates.
 
-Nothing of how Duotone reads a question is used here: sqlglot parses its text, each select gets the number of the made-up table
-as one more group, and DuckDB runs it. Only the stated rules (docs/sql.md) that differ from SQL are written into the text.
+Nothing of Duotone's parser is used here: sqlglot parses the text, each select gets the number of the made-up table as a
+further group, and DuckDB runs it. Only the stated rules (docs/sql.md) that differ from SQL are written into the text.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ COMPARED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between, exp.
 DOUBLES = (exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
 ADDED = (exp.Sum, *DOUBLES)
 COUNTS = (exp.Count, exp.CountIf, exp.LogicalOr, exp.LogicalAnd)
-"""Aggregates of values that are clipped, and those that bounds have nothing to do with."""
+"""Aggregates of clipped values, and those that bounds do not affect."""
 OTHERWISE: Mapping[str, type[exp.Expr]] = {"mean": exp.Avg, "every": exp.LogicalAnd}
 CLOSE = 1e-9
-"""Numbers that differ by less than this part of them, and are not equal, may differ by rounding alone: then nothing is said."""
+"""Unequal numbers that differ by less than this fraction may differ by rounding alone: then there is no verdict."""
 STRICT = "case when list_aggregate(map_values({h}), 'count') > 0 and len(list_filter(map_values({h}), " \
          "lambda \"duotone: rows\": \"duotone: rows\" = list_max(map_values({h})))) = 1 then {m} end"  # fmt: skip
-"""A mode that no other value shares; else null. No column is called as what stands for a number of rows here."""
+"""A mode without ties; else null. No column has the name used here for a number of rows."""
 ORDERED = (exp.ArgMax, exp.ArgMin, exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.AnyValue)
-"""Of several first or last rows, the largest value is taken by rule, and any by SQL."""
+"""Among several first or last rows, the rules take the largest value, and SQL any."""
 NEAR = range(1_000, 9_000)
-"""Years from which a thousand more or fewer do not lead out of the years 1 to 9999."""
+"""Years from which a thousand years more or fewer stay within the years 1 to 9999."""
 BY_VALUE = (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException)
-"""How the engine fails because of a value, as SQL does and the rules do not."""
+"""Errors of the engine because of a value, which SQL raises and the rules do not."""
 LOG = logging.getLogger("duotone.trial")
 
 
@@ -47,13 +47,13 @@ class Unknown(Exception):
 
 @dataclass(frozen=True)
 class Truths:
-    """Answers by the number of a made-up table and the keys of a group, and where nobody is; None where rounding or clipping
-    may decide."""
+    """Answers by the number of a made-up table and the keys of a group, and the answer without people; None if rounding
+    or clipping may decide."""
 
     by_table: Mapping[tuple[Any, ...], bool | None]
     of_nobody: bool | None
     rows: Mapping[tuple[Any, ...], int]
-    """How many rows there are, which are people where plain SQL can judge."""
+    """How many rows there are, which are people if plain SQL can judge."""
 
 
 def truths(
@@ -63,11 +63,11 @@ def truths(
     checks: Sequence[str],
     clips: Mapping[str, Bounds] = MappingProxyType({}),
 ) -> Truths:
-    """As `_truths`; whatever goes wrong there, plain SQL has nothing to say. What is no matter of a value, is a mistake of
-    ours: it is logged, by its name alone, which the suite takes for a failure."""
+    """Like `_truths`; if that fails, plain SQL has no answer. A failure that no value explains is our mistake: its name
+    is logged, which the test suite treats as a failure."""
     try:
         return _truths(connection, text, tables, checks, clips)
-    except (Unknown, RecursionError, *BY_VALUE):  # a long chain of conditions is deeper than Python goes
+    except (Unknown, RecursionError, *BY_VALUE):  # a long chain of conditions exceeds Python's recursion limit
         raise Unknown from None
     except Exception as error:
         mistake = error
@@ -78,9 +78,9 @@ def truths(
 def _truths(
     connection: Any, text: str, tables: Mapping[str, str], checks: Sequence[str], clips: Mapping[str, Bounds]
 ) -> Truths:
-    """The truth in each made-up table. `tables` are the names under which they are registered, by the names that a question may
-    use, the first for any other name; `checks` are conditions without which a row is rounded, or clipped where `clips` does not
-    say so."""
+    """The truth in each made-up table. `tables` are their registered names, by the names that a question may use, the
+    first for any other name; `checks` are conditions that exclude rounded rows, and clipped ones unless `clips` covers
+    them."""
     select = _select(text)
     keys = _keys(select, {row[0].lower() for row in connection.execute(f"describe {next(iter(tables.values()))}").fetchall()})
     fit = " and ".join(checks) or "true"
@@ -119,7 +119,7 @@ def _truths(
 
 
 def written(value: Any) -> str:
-    """A key of a group as text: a whole number, and a time at midnight, as the number and the day."""
+    """A key of a group as text: an integer, and a time at midnight, as the number and the day."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
@@ -128,7 +128,8 @@ def written(value: Any) -> str:
 
 
 def on_grid(value: str, grid: Grid, *, clipped: bool = False) -> str:
-    """That a value is null, or within its bounds and a multiple of its grid; where it is `clipped`, that may take it there."""
+    """SQL: a value is null, or within its bounds and a multiple of its grid; with `clipped`, clipping may move it
+    there."""
     number = f"try_cast(({value}) as double)"
     low, high, step = (float(end * grid.step) for end in (grid.low, grid.high, 1))
     steps = f"({number} / ({step}))"
@@ -137,13 +138,13 @@ def on_grid(value: str, grid: Grid, *, clipped: bool = False) -> str:
 
 
 def within(value: str, bounds: Bounds) -> str:
-    """That a value is null, or within its bounds."""
+    """SQL: a value is null, or within its bounds."""
     return f"coalesce(try_cast(({value}) as double) between {float(bounds.low)} and {float(bounds.high)}, true)"
 
 
 def clipped(text: str, bounds: Mapping[str, Bounds]) -> Mapping[str, Bounds]:
-    """The bounds to which plain SQL itself can clip: of what is added up or averaged as it stands there, and is in no other
-    aggregate but counts."""
+    """The bounds to which plain SQL itself can clip: of values that are added up or averaged as they stand there, and
+    are in no other aggregate but counts."""
     try:
         answer = _answer(_select(text))
     except (Unknown, RecursionError, SqlglotError):
@@ -159,7 +160,7 @@ def clipped(text: str, bounds: Mapping[str, Bounds]) -> Mapping[str, Bounds]:
 
 
 def _bounded(value: exp.Expr, bounds: Mapping[str, Bounds]) -> str | None:
-    """Which of some values with bounds this is; a column is known by its name."""
+    """Which of some bounded values this is; a column is identified by its name."""
     for each in bounds:
         own = _bottom_up(sqlglot.parse_one(each, dialect="duckdb"))
         if own == value or (
@@ -180,7 +181,7 @@ def _clipped(answer: exp.Expr, clips: Mapping[str, Bounds]) -> exp.Expr:
 
 
 def _inexact_quotient(parsed: exp.Expr) -> bool:
-    """Whether a number is divided that no double has: plain SQL divides doubles, and the rules divide exactly."""
+    """Whether a number without an exact double is divided: plain SQL divides doubles, and the rules divide exactly."""
     quotients = [literal for quotient in parsed.find_all(exp.Div) for literal in quotient.find_all(exp.Literal)]
     return any(literal.is_int and abs(int(literal.this)) > 2**53 for literal in quotients)
 
@@ -198,8 +199,8 @@ def selected(text: str) -> str:
 
 
 def columns_named(value: str) -> set[tuple[str, str]]:
-    """The columns that a value is computed from, each with its table, if that is named, in lower case: none of a column whose
-    name is no SQL."""
+    """The columns that a value is computed from, each with its table, if that is named, in lower case; empty for a
+    column whose name is not SQL."""
     try:
         parsed = sqlglot.parse_one(value, dialect="duckdb")
     except SqlglotError:
@@ -208,7 +209,8 @@ def columns_named(value: str) -> set[tuple[str, str]]:
 
 
 def _far_dates(select: exp.Select) -> bool:
-    """Whether dates are moved, perhaps out of the years 1 to 9999, where they are null by rule and dates in plain SQL."""
+    """Whether dates are moved, perhaps out of the years 1 to 9999, where the rules have null and plain SQL has
+    dates."""
     texts = [literal.name for literal in select.find_all(exp.Literal) if literal.is_string]
     near = all(int(text[:4]) in NEAR for text in texts if re.match(r"[0-9]{4}-", text))
     spans = [literal.name for span in select.find_all(exp.Interval) for literal in span.find_all(exp.Literal)]
@@ -219,7 +221,7 @@ def _far_dates(select: exp.Select) -> bool:
 
 
 def _keys(select: exp.Select, columns: Collection[str]) -> list[exp.Expr]:
-    """What groups are by: columns, or what stands after select, by its place or by a name that no column has."""
+    """The keys: columns, or selected expressions, by position or by a name that is not a column."""
     group, named = select.args.get("group"), {e.alias.lower(): e.unalias() for e in select.expressions if e.alias}
     named = {name: made for name, made in named.items() if name not in columns}
     keys = []
@@ -233,8 +235,8 @@ def _keys(select: exp.Select, columns: Collection[str]) -> list[exp.Expr]:
 
 
 def _never_failing(node: exp.Expr) -> exp.Expr:
-    """What is computed from a row is null where SQL would fail, and so is what is divided by zero, and what is no number or
-    infinite: the logarithm of zero, the root of a negative number, a power too large for any use."""
+    """Where SQL would fail, a value computed from a row is null, and so are divisions by zero, and NaN or infinite
+    results: the logarithm of zero, the root of a negative number, a huge power."""
     match node:
         case exp.Cast() if not isinstance(node, exp.TryCast):
             return exp.TryCast(this=node.this, to=node.args["to"])
@@ -262,7 +264,7 @@ def _bottom_up(node: exp.Expr) -> exp.Expr:
 
 
 def _answer(select: exp.Select) -> exp.Expr:
-    """What is asked: the one expression with an aggregate, or what having says."""
+    """The answer: the one expression with an aggregate, or the condition of having."""
     having = select.args.get("having")
     asked = [e.unalias() for e in select.expressions if e.find(exp.AggFunc)] + ([having.this] if having is not None else [])
     if len(asked) != 1:
@@ -276,12 +278,12 @@ def _alias(expression: exp.Expr, name: str) -> exp.Alias:
 
 
 def _by_table(select: exp.Select, *, outer: bool) -> None:
-    """One more column and group: the number of the made-up table; where several are joined, the first one's."""
+    """One more column and group: the number of the made-up table; with several joined tables, the first one's."""
     group, source = select.args.get("group"), select.args["from_"].this
     if not source.alias_or_name:
         source.set("alias", exp.TableAlias(this=exp.to_identifier("people_")))
     for join in select.args.get("joins") or []:
-        if isinstance(join.this, exp.Subquery):  # of the people of another private table: of the same made-up one
+        if isinstance(join.this, exp.Subquery):  # the people of another private table: of the same made-up one
             if join.args.get("using"):
                 join.append("using", exp.to_identifier(TABLE, quoted=True))
             else:
@@ -302,7 +304,7 @@ def _renamed(select: exp.Select, tables: Mapping[str, str], base: str) -> None:
 
 
 def _judged(asked: exp.Expr) -> exp.Expr:
-    """'yes' or 'no', which is also what is unknown; null where rounding may decide."""
+    """'yes' or 'no', which also stands for unknown; null if rounding may decide."""
     close: list[str] = []
     said = _decided(asked, close)
     verdict = f"case when {said} then 'yes' else 'no' end"
@@ -310,7 +312,7 @@ def _judged(asked: exp.Expr) -> exp.Expr:
 
 
 def _decided(node: exp.Expr, close: list[str]) -> str:
-    """A tree of comparisons as text; what may be decided by rounding is added to `close`."""
+    """A tree of comparisons as text; what rounding may decide is added to `close`."""
     match node:
         case exp.Paren():
             return f"({_decided(node.this, close)})"
@@ -340,7 +342,7 @@ def _decided(node: exp.Expr, close: list[str]) -> str:
 
 
 def _vanishes(number: exp.Literal) -> bool:
-    """Whether a number that is added or taken away is so small that doubles may leave it out."""
+    """Whether an added or subtracted number is so small that doubles may lose it."""
     return number.is_number and 0 < float(number.this) < CLOSE and number.find_ancestor(exp.Add, exp.Sub) is not None
 
 

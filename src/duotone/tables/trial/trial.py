@@ -1,8 +1,8 @@
-"""The trial: before it is charged, a question answers for itself on made-up small tables.
+"""The trial: before it is charged, a question is tested on made-up small tables.
 
-Its compiled form is run on all of them in one statement, one group per table. Neighbours' levels may differ by 1 at most; the
-sign must be the truth by plain SQL; and where levels are called distances, they must be the distances that a search finds.
-Whatever fails is refused. This is a second line of defence: what a trial finds is a mistake in Duotone all the same.
+Its compiled form is run on all of them in one statement, one group per table. Neighbours' levels may differ by at most
+1; the sign must be the truth by plain SQL; and if levels are called distances, they must be the distances that a search
+finds. A failing question is refused. This is a second line of defence: a failed trial still means a mistake in Duotone.
 """
 
 from __future__ import annotations
@@ -61,12 +61,13 @@ from duotone.tables.trial.made_up_tables import (
 from duotone.tables.trial.plain_sql import Unknown, clipped, columns_named, on_grid, selected, truths, within, written
 
 CROWDS, CROWD = range(2, 101), 6
-"""Constants of this size are taken for numbers of people, and some made-up tables have about so many; else CROWD."""
+"""Constants of this size are taken for numbers of people, and some made-up tables have about that many; else CROWD."""
 NEAR, WHOLE = 10**6, ("integer", "float", "text", "boolean")
-"""Constants and kinds whose neighbours are all among the critical values, so that distances can be searched for."""
+"""Most constants and kinds whose neighbours are all among the critical values, so that distances can be searched
+for."""
 CLIPPED = LinearThreshold, MeanDifference, VarianceThreshold
 AS_THEY_ARE = Compare, OneOf, QuantileThreshold, ModeIs, DistinctThreshold
-"""Parts of a question that look at values within their bounds, and at those beyond, too."""
+"""Parts of a question that use values within their bounds as well as those beyond."""
 KEPT = 10_000
 """Questions whose trials are remembered."""
 _PASSED: dict[str, None] = {}
@@ -76,7 +77,7 @@ _LOCK = Lock()
 def require_trial(asked: Asked) -> None:
     """Refuse a question that fails its trial.
 
-    Guarantee: what happens here depends on the question, on what is declared and on the tables' columns, and on no row.
+    Guarantee: what happens here depends on the question, the declarations and the tables' columns, and on no row.
     """
     key = asked.key
     if key in _PASSED:
@@ -116,7 +117,7 @@ def _tried(asked: Asked, seed: int) -> None:
             checks.distances()
         for number in _some(tables, draw):
             checks.alone(number, _levels(asked, private, public, number)[1])
-        with suppress(Unknown):  # what plain SQL cannot say is left to the others
+        with suppress(Unknown):  # what plain SQL cannot judge is left to the others
             registered = {name: plain_rows(source, asked, tables) for name, source in private.items()}
             registered |= {name: table.source.name for name, table in public.items()}
             fit = _unclipped(asked, compiled, layout, clips)
@@ -125,22 +126,23 @@ def _tried(asked: Asked, seed: int) -> None:
 
 
 def _clips(asked: Asked) -> Mapping[str, Bounds]:
-    """The bounds to which plain SQL clips by itself, where a name alone tells a column: of no joined table."""
+    """The bounds to which plain SQL clips by itself, where a name alone identifies a column, and not one of a joined
+    table."""
     if asked.question.joins or asked.question.beside:
         return {}
     return clipped(asked.question.text, {_as_sql(asked, value): bounds for value, bounds in asked.declared.bounds.items()})
 
 
 def _as_sql(asked: Asked, value: str) -> str:
-    """What is bounded as SQL: a column may be called as no SQL is."""
+    """A bounded value as SQL; None for a column whose name is not SQL."""
     people, (first, *_) = asked.question.people, asked.private.values()
     return quoted(value) if value.lower() in {c.lower() for c in (first if people is None else people.kinds)} else value
 
 
 def _unclipped(asked: Asked, compiled: Compiled, layout: Layout, clips: Collection[str]) -> list[str]:
-    """Conditions under which bounds and grids change no value, but for bounds to which plain SQL clips, also of a comparison
-    that these settle, which is left out. Of columns that the question does not read, which no made-up table has, there are
-    none. Where a name alone does not tell which of two columns is bounded, plain SQL cannot judge."""
+    """Conditions under which bounds and grids change no value, except for bounds to which plain SQL clips; also for a
+    comparison that these settle, which is left out. Columns that the question does not read are in no made-up table,
+    and have none. If a name does not determine which of two columns is bounded, plain SQL cannot judge."""
     many = Counter(c.lower() for c in _outer_columns(asked, layout))
     grids = {c: grid for comparison in compiled.comparisons for c, grid in comparison.grids.items()}
     own = {c for c in {**asked.declared.bounds, **grids} if _as_sql(asked, c) in clips}
@@ -160,7 +162,7 @@ def _unclipped(asked: Asked, compiled: Compiled, layout: Layout, clips: Collecti
 
 
 def _outer_columns(asked: Asked, layout: Layout) -> list[str]:
-    """The names of the columns that the question's outermost select can use, some more than once where tables are joined."""
+    """The names of the columns that the question's outermost select can use, some repeatedly if tables are joined."""
     question = asked.question
     if question.people is not None:
         return [c for people in (question.people, *(o.people for o in question.beside)) for c in people.kinds]
@@ -169,7 +171,7 @@ def _outer_columns(asked: Asked, layout: Layout) -> list[str]:
 
 
 def _share(asked: Asked) -> float:
-    """Fewer tables where levels are searched for."""
+    """Fewer tables if levels are searched for."""
     slow = MeanDifference | VarianceThreshold | CountsComparison
     return 0.5 if any(isinstance(part, slow) for part in parts_of(asked.question.tree)) else 1.0
 
@@ -179,7 +181,7 @@ def _layout(asked: Asked, constants: Constants, clips: Collection[str]) -> Layou
     declared, question = asked.declared, asked.question
     joins = (*question.joins, *(join for other in question.beside for join in other.people.joins))
     named = columns_read(question) | {*question.by, declared.unit} | {own for join in joins for own, _ in join.keys}
-    in_text = {name for _, name in columns_named(selected(question.text))}  # also in what is settled: plain SQL reads it
+    in_text = {name for _, name in columns_named(selected(question.text))}  # also in settled parts: plain SQL reads them
     private = list(asked.private)[:1] + [other.table for other in question.beside]
     columns = {
         table: {c: kind for c, kind in asked.private[table].items() if (c in named or c.lower() in in_text) and kind != "other"}
@@ -201,7 +203,7 @@ def _layout(asked: Asked, constants: Constants, clips: Collection[str]) -> Layou
     for i, column in enumerate(question.by):
         for table, own in values.items():
             if asked.listed and column in own:
-                kind = columns[table][column]  # what it cannot hold, nobody has
+                kind = columns[table][column]  # a value that it cannot hold does not occur
                 held = (key[i] if kind in ("text", "untyped") else typed(written(key[i]), kind) for key in asked.listed[:3])
                 keys = dict.fromkeys(key for key in held if key is not None)
                 own[column] = Values((None, *keys), own[column].odd)
@@ -216,8 +218,8 @@ def _layout(asked: Asked, constants: Constants, clips: Collection[str]) -> Layou
 def _levels(
     asked: Asked, private: Others, public: Mapping[str, PublicTable], number: int | None = None
 ) -> tuple[Compiled, Levels]:
-    """The question compiled as it will be, and its levels in all made-up tables, from one statement; or in one, by its
-    `number`, by the very statement that the question will be asked by."""
+    """The compiled question's levels in all made-up tables, from one statement; or in one of them, by its `number`,
+    from the very statement that will ask the question."""
     question, declared = asked.question, asked.declared
     if number is not None:
         private = {name: of_one_table(source, number) for name, source in private.items()}
@@ -244,7 +246,7 @@ def _some(tables: Sequence[MadeUp], draw: random.Random) -> list[int]:
 
 
 def _kept(people: PeopleTable) -> PeopleTable:
-    """The same inner select, of made-up people, with the number of the made-up table as one more column."""
+    """The same inner select, for made-up people, with the number of the made-up table as a further column."""
     number = PersonAggregate("max", ALWAYS, Operand(TABLE, "integer"))
     column = (TABLE, Operand(str(len(people.aggregates)), "integer"))
     return replace(people, unit=PERSON, aggregates=(*people.aggregates, number), columns=(*people.columns, column))
@@ -261,8 +263,8 @@ CASTS: Mapping[Kind, str] = {"date": "date", "time": "timestamp", "boolean": "bo
 
 
 def private_source(engine: DuckDB, kinds: Mapping[str, Kind], rows: Mapping[str, list[Any]]) -> Source:
-    """Made-up rows as a table of the embedded engine, under a name of their own. Lists go to it as they are: Arrow would load
-    pandas for them."""
+    """Made-up rows as a table of the embedded engine, with a name of its own. Lists are passed directly: Arrow would
+    load pandas for them."""
     held = fresh()
     own: dict[str, Kind] = {c: kinds.get(c, "integer" if c == TABLE else "text") for c in rows}
     columns = ", ".join(f"unnest(${i}::{SQL[kind]}[]) as {quoted(c)}" for i, (c, kind) in enumerate(own.items(), 1))
@@ -272,7 +274,7 @@ def private_source(engine: DuckDB, kinds: Mapping[str, Kind], rows: Mapping[str,
 
 
 def of_one_table(source: Source, number: int) -> Source:
-    """The rows of one made-up table alone."""
+    """The rows of one made-up table."""
     made = source.reading.table
     kept = [c for c in source.columns if c not in (TABLE, PERSON)]
 
@@ -300,7 +302,9 @@ def public_source(
     keys = _keys(joins, layout, kinds)
     rows: list[dict[str, Any]] = []
     for i in range(PUBLIC):
-        row = {c: draw.choice([None, *usual[c]] if i or not usual[c] else usual[c][:1]) for c in kinds}  # one has all values
+        row = {
+            c: draw.choice([None, *usual[c]] if i or not usual[c] else usual[c][:1]) for c in kinds
+        }  # one key has all values
         row |= {c: values[i % len(values)] for c, values in keys.items()}
         if tuple(row[c] for c in keys) not in {tuple(other[c] for c in keys) for other in rows}:
             rows.append(row)
@@ -308,7 +312,7 @@ def public_source(
 
 
 def _keys(joins: Sequence[PublicJoin], layout: Layout, kinds: Mapping[str, Kind]) -> dict[str, list[Any]]:
-    """The values that made-up rows have in the columns by which a public table is joined, as that table holds them."""
+    """The values of made-up rows in the join columns of a public table, as that table holds them."""
     keys: dict[str, list[Any]] = {}
     for join in joins:
         for own, key in join.keys:
@@ -319,15 +323,15 @@ def _keys(joins: Sequence[PublicJoin], layout: Layout, kinds: Mapping[str, Kind]
 
 
 def _held(value: Any, kind: Kind) -> Any:
-    """A value as a column of this kind has it, or another one that it may have."""
+    """A value as a column of this kind holds it, or another one that it may hold."""
     text = written(value)
     held = text if kind in ("text", "untyped") else typed(text, kind)
     return USUAL.get(kind) if held is None else held
 
 
 def plain_rows(source: Source, asked: Asked, tables: Sequence[MadeUp]) -> str:
-    """The rows of the made-up tables that plain SQL can judge; texts that are read as numbers or dates are such, and rows that
-    name nobody are left out."""
+    """The rows of the made-up tables that plain SQL can judge; texts that are read as numbers or dates are converted,
+    and rows without a unit are left out."""
     casts, unit = [], asked.declared.unit
     for name, kind in source.columns.items():
         operands = [part for part in parts_of(asked.question) if isinstance(part, Operand) and part.made is None]
@@ -336,15 +340,15 @@ def plain_rows(source: Source, asked: Asked, tables: Sequence[MadeUp]) -> str:
         if kind == "untyped" and (
             "boolean" in held or "bool_" in asked.question.text.lower() or "every" in asked.question.text
         ):
-            raise Unknown  # which texts are true and false is a rule of its own
-        if name in asked.question.by:  # whose keys are the texts as they are written
+            raise Unknown  # which texts are true and false has a rule of its own
+        if name in asked.question.by:  # keys are the texts as they are written
             continue
         if kind == "untyped" and held and len(held) == len(read):
             cast = CASTS.get(next(iter(held)), "double") if len(held) == 1 else "double"
             casts.append(f"try_cast({quoted(name)} as {cast}) as {quoted(name)}")
     numbers = ", ".join(str(n) for n, made in enumerate(tables) if judged(asked, made)) or "-1"
     where = f"{quoted(TABLE)} in ({numbers})" + (f" and {quoted(unit)} is not null" if unit is not None else "")
-    if asked.question.people is None and asked.declared.max_rows is not None:  # of rows that are all alike, whichever
+    if asked.question.people is None and asked.declared.max_rows is not None:  # if rows are all alike, any of them
         where += f" qualify row_number() over (partition by {quoted(TABLE)}, {quoted(PERSON)}) <= {asked.declared.max_rows}"
     star, made_of = f"* replace ({', '.join(casts)})" if casts else "*", fresh()
     source.engine.connection.con.execute(f"create temp table {made_of} as select {star} from {source.name} where {where}")

@@ -1,11 +1,11 @@
-"""The functions of SQL: one table, by which computed values are read from a question and by which engines compute them.
+"""The functions of SQL: one table, for parsing computed values from a question and for computing them on engines.
 
-Guarantee: a computed value is a value or null for whatever the row holds, looks at no other row, and is the same on every
-engine. Numbers are floats; what would overflow, underflow, divide by zero or have no value is null (docs/reading.md).
+Guarantee: a computed value is a value or null for any row, depends on no other row, and is the same on every engine.
+Numbers are floats; overflow, underflow, division by zero and undefined results are null (docs/reading.md).
 
-`FUNCTIONS` has each function once: how SQL writes it, what it makes, how Ibis computes it, and which engine is refused.
-`function` says what a function is, and what its parts are. They stand by family: `numbers`, `texts`, `times`, `intervals`
-(a time so much later, how far two are apart), `choices` among several values, and `casts`. A new function is one entry.
+`FUNCTIONS` has each function once: its SQL syntax, its result, its Ibis expression, and engines that are refused.
+`function` defines what a function and its parts are. Families: `numbers`, `texts`, `times` (with spans of time), and
+`casts` (with choices among several values). A new function is one entry.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ FUNCTIONS: dict[str, Function] = {
 FORMS: dict[type[exp.Expression], tuple[Function, Form]] = {
     node: (function, form) for function in FUNCTIONS.values() for node, form in function.sql.items()
 }
-"""Every way to write one, by the parser's node."""
+"""Every syntax of a function, by the parser's node."""
 
 
 def read_function(node: exp.Expression, text: str, read: Callable[[exp.Expression], Part]) -> Operand | None:
-    """A value computed from others; None where no function is known by that name."""
+    """A computed value; None if no function has this name."""
     if type(node) not in FORMS:
         return None
     function, form = FORMS[type(node)]

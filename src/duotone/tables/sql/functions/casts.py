@@ -1,4 +1,5 @@
-"""A value as one of another kind, null where it cannot be; and one of several values of the same kind, as case and coalesce."""
+"""A value as one of another kind, null if that fails; and choices among values of the same kind, such as case and
+coalesce."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from duotone.tables.sql.functions.times import formatted, without_clock
 
 
 def choice(text: str, conditions: Sequence[Part], values: Sequence[Part | None]) -> Operand:
-    """The value of the first condition that holds; `values` has one more, for when none does. Null where it is None."""
+    """The value of the first condition that holds; `values` has one more, for when none does. None stands for null."""
     known = [value for value in values if value is not None]
     if not known:
         raise DuotoneError(f"{text} is null on every row: name a value")
@@ -29,7 +30,7 @@ def choice(text: str, conditions: Sequence[Part], values: Sequence[Part | None])
 
 
 def _first_that_holds(*parts: Any) -> Any:
-    """Conditions, then their values, and the value where none holds."""
+    """Conditions, then their values, and the value if none holds."""
     conditions, values = parts[: len(parts) // 2], parts[len(parts) // 2 :]
     kind = next(value for value in values if value is not None).type()
     filled = [ibis.null(kind) if value is None else value for value in values]
@@ -41,7 +42,7 @@ def _nullif(first: Any, second: Any) -> Any:
 
 
 def _alike(name: str, compute: Callable[..., Any], node: type[exp.Expression], *more: str) -> Function:
-    """A function of values of one kind, which is its own."""
+    """A function whose arguments and result have one kind."""
 
     def read(call: Call) -> Operand:
         kind, same = _of_one_kind(_parts(call), call.text)
@@ -54,7 +55,7 @@ def _alike(name: str, compute: Callable[..., Any], node: type[exp.Expression], *
 def _parts(call: Call) -> list[Part]:
     node = call.node
     parts = [call.read(part) for part in (node.this, *([node.expression] if node.expression else node.expressions))]
-    if not isinstance(node, exp.Coalesce) and {kind_of(part) for part in parts} == {"untyped"}:  # which is larger, as what?
+    if not isinstance(node, exp.Coalesce) and {kind_of(part) for part in parts} == {"untyped"}:  # the larger in which sense?
         raise DuotoneError(f"{call.text}: say what the columns of the CSV file hold, as in x::double or x::date")
     for column in parts if isinstance(node, exp.Greatest | exp.Least) else ():
         for constant in parts:
@@ -64,7 +65,7 @@ def _parts(call: Call) -> list[Part]:
 
 
 def _of_one_kind(parts: Sequence[Part], text: str) -> tuple[Kind, list[Part]]:
-    """Values of one kind: numbers, texts, Booleans, dates or times. The others say what a CSV file's column holds."""
+    """Values of one kind: numbers, texts, Booleans, dates or times. They determine the kind of a CSV file's columns."""
     kinds = {kind_of(part) for part in parts} - {"untyped"}
     numbers: set[Kind] = {"integer", "float", "decimal"}
     kind: Kind
@@ -84,7 +85,7 @@ def _of_one_kind(parts: Sequence[Part], text: str) -> tuple[Kind, list[Part]]:
 
 
 CASE = Function("case", None, None, _first_that_holds)
-"""Read where conditions are (`read_condition`)."""
+"""Parsed with conditions (`read_condition`)."""
 CHOICES = (
     CASE,
     _alike("coalesce", ibis.coalesce, exp.Coalesce, "expressions"),
@@ -102,11 +103,11 @@ CASTS: dict[str, Kind] = {
     "DATE": "date",
     "BOOLEAN": "boolean",
 }
-"""What a cast makes of a value, by the name of its type."""
+"""The function of a cast, by the name of its type."""
 
 
 def cast(value: Operand, target: Kind, text: str) -> Operand:
-    """A value as one of another kind, null where it cannot be."""
+    """A value as one of another kind, null if that fails."""
     match target:
         case "integer" if value.kind == "integer":
             return value
@@ -132,19 +133,19 @@ def cast(value: Operand, target: Kind, text: str) -> Operand:
         case "time" if value.kind == "untyped":
             raise without_clock(text, value)
     if value.kind != target:
-        raise DuotoneError(f"{text}: {described(value)} cannot be cast so")
+        raise DuotoneError(f"{text}: {described(value)} cannot be cast to that")
     return value
 
 
 def decimal(value: Operand, digits: int, decimals: int, text: str) -> Operand:
-    """A number with so many digits, of which so many are decimals, rounded as a double is; a whole number as it is."""
+    """A number with this many digits and decimals, rounded like a double; an integer is unchanged."""
     if not (0 <= decimals <= digits <= 38 and decimals <= LARGEST_ROUND):
         raise DuotoneError(f"{text}: a decimal has at most 38 digits, and at most {LARGEST_ROUND} of them after the point here")
     if value.kind in ("text", "untyped"):
         name = value.column if value.made is None else f"({value.column})"
         raise DuotoneError(f"{text}: {described(value)} is text: make it a number first, as in {name}::double")
     before = digits - decimals
-    if value.kind == "integer" and before >= 19:  # all that 64 bits hold
+    if value.kind == "integer" and before >= 19:  # any 64-bit integer
         return value
     if value.kind not in ("integer", "float") or (value.kind == "integer" and before > 15):
         raise DuotoneError(
@@ -172,4 +173,4 @@ DATE_FROM_TEXT = Function("date from text", "text", "date", day_from, from_text=
 DATE = Function("date", "time", "date", lambda x: x.cast("date"), {exp.Date: Form(_date)})
 TIME = Function("time", "time", "time", lambda x: x.cast("timestamp(6)"))
 CASTING = (NUMBER_FROM_TEXT, DATE_FROM_TEXT, DATE, TIME)
-"""Casts are read where conditions are (`read_condition`); to whole numbers and decimals, they are computed in `numbers`."""
+"""Casts are parsed with conditions (`read_condition`); those to integers and decimals are computed in `numbers`."""

@@ -1,5 +1,5 @@
-"""What a function of SQL is, and what it is made of: values of a row and constants, each of a kind; and the expressions of Ibis
-that all of them share, which have a value or null on every row."""
+"""What a function of SQL is, and its parts: values of a row and constants, each of a kind; and the Ibis expressions
+that all functions share, which have a value or null on every row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import Formula, Kind, Operand, Part
 
 Parts = Sequence[Part | None]
-"""What a function is of: values of the row, constants, and conditions to choose by."""
+"""Parts of a function: values of the row, constants, and conditions."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Call:
 
 @dataclass(frozen=True)
 class Form:
-    """One way to write a function in SQL.
+    """One syntax of a function in SQL.
 
-    `read` returns the function's parts, or the whole value where several functions make it; None where the call is not
+    `read` returns the function's parts, or the whole value if several functions make it; None if the call is not
     understood. `arguments` are those of the node that it reads: a call with others is refused. None allows any.
     """
 
@@ -48,58 +48,59 @@ class Form:
 
 
 TWO = ("this", "expression")
-"""The arguments of most nodes that have two."""
+"""The arguments of most nodes with two."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """One function: how SQL writes it, what it makes, and how Ibis computes it.
+    """One function: its SQL syntax, its result, and its Ibis expression.
 
-    Guarantee: `compute` has a value or null for whatever its parts are, looks at no other row, and is the same on every
-    engine that `spark` and `tried` do not except.
+    Guarantee: `compute` has a value or null for any parts, depends on no other row, and is the same on every engine,
+    except for those in `spark` and `tried`.
     """
 
     name: str
     takes: Kind | None
-    """The kind that its parts are computed as; None for the kind that it makes."""
+    """The kind of its parts; None for the kind of its result."""
     makes: Kind | None
     """None for the kind of its first part, unless its reader says otherwise."""
     compute: Callable[..., Any]
     sql: Mapping[type[exp.Expression], Form] = field(default_factory=dict)
-    """By the node that the parser makes of it."""
+    """By the parser's node."""
     where: Callable[..., Sequence[Any]] | None = None
-    """Of a number computed from numbers: the conditions under which it has a value, from its parts and their expressions."""
+    """For a number computed from numbers: the conditions under which it has a value, from its parts and their
+    expressions."""
     whole: Callable[[Parts], bool] = lambda _: False
-    """Whether a float is known to be a whole number."""
+    """Whether a float is known to be an integer."""
     small: bool = False
     """Whether its values are so far below the largest float that any number of them may be added."""
     from_text: bool = False
-    """Whether it reads computed text as another kind, by the rule for a column of text."""
+    """Whether it reads computed text as another kind, by the rule for a text column."""
     tried: bool = False
-    """Whether it is tried on made-up rows of an engine that the tests do not cover."""
+    """Whether it is tested on made-up rows of an engine that the tests do not cover."""
     spark: str = ""
     """Why Spark is refused, with {} for its name."""
 
     def of(self, text: str, *parts: Part | None, kind: Kind | None = None) -> Operand:
-        """The value that the function has of these parts; `text` is how the question writes it."""
+        """The function's value for these parts; `text` is its text in the question."""
         return Operand(text, kind or self.makes or kind_of(parts[0]), made=Formula(self.name, parts))
 
 
 def described(part: Part) -> str:
-    """What an error calls a part."""
+    """A part's name in errors."""
     if isinstance(part, Operand):
         return f"column {part.column}" if part.made is None else part.column
     return str(part)
 
 
 def as_kind(operand: Operand, kind: Kind) -> Operand:
-    """An operand as one of this kind: a column of a CSV file is read as such values, and is null where they are none."""
+    """An operand as one of this kind: a column of a CSV file is converted, and is null if that fails."""
     reading = operand.reading or ("try" if operand.kind == "untyped" and kind != "text" else None)
     return replace(operand, kind=kind, reading=reading)
 
 
 def as_floats(value: Operand) -> Operand:
-    """Numbers as they are; a column of a CSV file read as numbers."""
+    """Numbers unchanged; a column of a CSV file read as numbers."""
     return as_kind(value, "float") if value.kind == "untyped" else value
 
 
@@ -124,7 +125,7 @@ def kind_of(part: Part | None) -> Kind:
 def written_out(part: Part, text: str) -> str:
     """A constant text."""
     if not isinstance(part, str):
-        raise DuotoneError(f"{text}: the text that is looked for is written out")
+        raise DuotoneError(f"{text}: the text to search for must be a constant")
     return part
 
 
@@ -133,8 +134,8 @@ Value = Callable[[Any], Any]
 
 
 def expression(part: Part | None, kind: Kind, value: Value) -> Any:
-    """A part as an Ibis expression of this kind; None, and the numbers and words that functions of text and time take, as they
-    are."""
+    """A part as an Ibis expression of this kind; None and constant arguments of text and time functions are
+    unchanged."""
     match part:
         case Operand() if kind in ("float", "integer"):
             return value(part).cast("float64" if kind == "float" else "int64")
@@ -159,31 +160,31 @@ def real(column: Any) -> Any:
 
 
 def number_from(text: Any) -> Any:
-    """Text as a float; true and false are 1 and 0, and what is no number is null."""
-    word = text.substr(0, 6).lower()  # longer than either word, so that no longer text is taken for one
+    """Text as a float; true and false are 1 and 0, and other texts are null."""
+    word = text.substr(0, 6).lower()  # longer than either word, so that no longer text matches one
     return ibis.coalesce(text.try_cast("float64"), ibis.cases((word == "true", 1.0), (word == "false", 0.0)))
 
 
 def day_from(text: Any) -> Any:
-    """Text as a date; what is none is null, and so is what lies outside the years that constants can be in."""
+    """Text as a date; other texts are null, and so are dates outside the years that constants can have."""
     date = text.try_cast("date")
     return ibis.cases((date.between(datetime.date.min, datetime.date.max), date))
 
 
 EXACT = 2**51
-"""Below it, a quotient of whole numbers in floats is less than a half off."""
+"""Below it, a quotient of integers in floats is off by less than a half."""
 
 
 def wide(number: int) -> Any:
-    """A whole number of 64 bits: engines take a small one for 32 bits, and arithmetic with those could overflow."""
+    """A 64-bit integer: engines treat a small one as 32 bits, where arithmetic could overflow."""
     return ibis.literal(number).cast("int64")
 
 
 def quotient(dividend: Any, by: Any, most: int) -> Any:
-    """⌊dividend / by⌋ for by > 0, where it is at most `most`, which is at most 2^51, from zero.
+    """⌊dividend / by⌋ for by > 0, where it is within `most` of zero, and `most` is at most 2^51.
 
-    Engines divide in floats, each in its own way; remainders they have exactly. So a multiple of `by` is divided and the
-    result put on the nearest whole number; where that may be a little off, what is then left is divided once more.
+    Engines divide in floats, each in its own way; remainders are exact. So a multiple of `by` is divided and the result
+    rounded to the nearest integer; where that may be slightly off, the rest is divided again.
     """
     rest = dividend % by
     multiple = dividend - rest

@@ -1,4 +1,4 @@
-"""Numbers computed from numbers: floats, with the conditions under which they have a value; and whole numbers of 64 bits."""
+"""Numbers computed from numbers: floats, with the conditions under which they have a value; and 64-bit integers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from duotone.tables.sql.functions.function import (
 from duotone.tables.sql.functions.times import of_dates, with_span
 
 LARGEST_ROUND = 15
-"""The decimals that a number is rounded to, at most."""
+"""Most decimals that a number is rounded to."""
 
 
 def _number(part: Part, text: str) -> Part:
@@ -52,12 +52,12 @@ def _whole_numbers(parts: Sequence[Part], text: str) -> list[Part]:
 
 
 def as_whole(value: Operand) -> Operand:
-    """A number that is known to be a whole one as such; any other as it is."""
+    """An integer-valued number as an integer; others unchanged."""
     return WHOLE.of(value.column, value) if value.kind == "float" and _is_whole(value) else value
 
 
 def _is_whole(part: Part | None) -> bool:
-    """Whether a number is a whole one: a column of them, or computed from such, or rounded."""
+    """Whether a number is an integer: a column of integers, computed from integers, or rounded."""
     if isinstance(part, Fraction):
         return part.denominator == 1
     if not isinstance(part, Operand) or part.kind == "integer" or part.made is None:
@@ -67,7 +67,7 @@ def _is_whole(part: Part | None) -> bool:
 
 
 def _made_by(part: Part | None) -> Function | None:
-    """The function of this family that makes a part; None of any other part."""
+    """The function of this family that makes a part; None for other parts."""
     return NUMBERS.get(part.made.function) if isinstance(part, Operand) and part.made is not None else None
 
 
@@ -76,7 +76,7 @@ def _one(call: Call) -> Parts:
 
 
 def _arithmetic(call: Call) -> Parts | Operand:
-    """Of numbers; or a date and so many days, or the days between two dates."""
+    """For numbers; or a date plus days, or the days between two dates."""
     later = with_span(call.node, call.read, call.text)
     if later is not None:
         return later
@@ -92,7 +92,7 @@ def _modulo(call: Call) -> Parts:
 def _power(call: Call) -> Operand:
     text, base, exponent = call.text, call.part(), call.part("expression")
     if not (isinstance(exponent, Fraction) and exponent in (2, 3, 4, Fraction(1, 2))):
-        raise DuotoneError(f"{text}: a power is to 2, 3, 4 or 1/2")
+        raise DuotoneError(f"{text}: the exponent must be 2, 3, 4 or 1/2")
     value = _number(base, text)
     if exponent == Fraction(1, 2):
         return SQRT.of(text, value)
@@ -101,10 +101,13 @@ def _power(call: Call) -> Operand:
 
 
 def _whole_quotient(call: Call) -> Parts | Operand:
-    """Towards zero, of whole numbers; of other numbers // does not round, and / says that better."""
+    """Towards zero, for integers; for other numbers
+
+    does not round, and / is clearer.
+    """
     part, by = call.part(), call.part("expression")
     if not (isinstance(by, Fraction) and by.denominator == 1 and 1 <= by < 2**31):
-        raise DuotoneError(f"{call.text}: // divides by a whole number from 1 on that is written out")
+        raise DuotoneError(f"{call.text}: // needs a constant whole number of at least 1 as divisor")
     (number,) = _whole_numbers([part], call.text)
     return number if isinstance(number, Operand) and by == 1 else (number, by)
 
@@ -125,21 +128,21 @@ def _round(call: Call) -> Parts:
 
 
 LEAST, MOST, MOST_ADDED = 1e-150, 1e150, 1e300
-"""Only numbers up to the last from zero are added, and only zero and those between the first two multiplied: so nothing
-overflows or underflows."""
+"""Only numbers up to the last are added, and only zero and those between the first two multiplied: so nothing overflows
+or underflows."""
 Guarded = tuple[Sequence[Any], Any]
-"""Conditions, each asked where those before it hold, and a number that is computed where all do; elsewhere null."""
+"""Conditions, each evaluated if those before it hold, and a number that is computed if all do; else null."""
 
 
 def number_of(formula: Formula, value: Value) -> Any:
-    """A number computed from numbers; null where it has no value."""
+    """A number computed from numbers; null where it is undefined."""
     guards, number = _guarded(formula, value)
     return ibis.cases(*((~guard, ibis.null("float64")) for guard in guards), else_=number) if guards else number
 
 
 def _guarded(formula: Formula, value: Value) -> Guarded:
-    """A number computed from numbers. Those that are computed so themselves stand beside their own conditions: were each a
-    value for itself, or null, what is nested would grow by a factor with each step."""
+    """A number computed from numbers. Nested ones are combined with their conditions: if each were a separate value or
+    null, the expression would grow by a factor with each step."""
     guards: list[Any] = []
     numbers: list[Any] = []
     for part in formula.parts:
@@ -160,7 +163,7 @@ def _always(*_: Any) -> Sequence[Any]:
 
 
 def _whole_column(column: Any) -> bool:
-    """Whether a number is a whole one of 64 bits, which can be added to and multiplied with any other that can."""
+    """Whether it is a 64-bit integer that can be added to and multiplied with any other such number."""
     node = column.op()
     return isinstance(node, ops.Cast) and node.arg.dtype.is_integer()
 
@@ -179,12 +182,12 @@ def _can_be_multiplied(_: Parts, *columns: Any) -> list[Any]:
 
 @ibis.udf.scalar.builtin(name="floor", signature=(("float64",), "float64"))
 def _floor(number):  # type: ignore[no-untyped-def]
-    """As a float; on Spark, whose own has 64 bits, what rests on it is refused."""
+    """As a float; Spark's own has 64 bits, so functions that use it are refused there."""
 
 
 BELOW_HALF = math.nextafter(0.5, 0.0)
-"""What is added to a number that is not negative before it is rounded down, so that halves go up and nothing below them does:
-with a half itself, the float below a half would go up too."""
+"""Added to a non-negative number before it is rounded down, so that halves go up and nothing below them does: with
+exactly a half, the float below a half would go up too."""
 
 
 def _rounded(column: Any, decimals: Any) -> Any:
@@ -199,7 +202,7 @@ def _rounded(column: Any, decimals: Any) -> Any:
 
 
 def _decimal(column: Any, digits: Any, decimals: Any) -> Any:
-    """A number with so many digits, of which so many are decimals; null where it has more before the point."""
+    """A number with this many digits and decimals; null if it has more before the point."""
     number = _rounded(column, decimals)
     most = 10.0 ** (int(digits.op().value) - int(decimals.op().value))
     return ibis.cases((number.abs() < most, number))
@@ -210,7 +213,7 @@ def _can_be_scaled(parts: Parts, column: Any, *_: Any) -> list[Any]:
 
 
 def _even(column: Any) -> Any:
-    """A number as a whole one, as casts have it: halves to the even one."""
+    """A number as an integer, like casts: halves to the even one."""
     down = _floor(column)
     over = column - down
     odd = _floor(down / 2.0) * 2.0 < down
@@ -218,7 +221,7 @@ def _even(column: Any) -> Any:
 
 
 LARGEST_WHOLE = 2.0**53
-"""Whole numbers beyond it are not exact as floats."""
+"""Integers beyond it are not exact as floats."""
 
 
 def _truncated_quotient(a: Any, by: Any) -> Any:
@@ -229,7 +232,7 @@ def _truncated_quotient(a: Any, by: Any) -> Any:
 
 
 def _remainder(a: Any, b: Any) -> Any:
-    """It has the sign of what is divided; by -1 it is 0, also of the least number there is."""
+    """With the dividend's sign; by -1 it is 0, even for the least number."""
     apart = ibis.cases(((b != 0) & (b != -1), b), else_=ibis.literal(1, type="int64"))
     return ibis.cases((b == -1, a * 0), (b != 0, a % apart))
 
@@ -239,13 +242,13 @@ def _whole_where_parts_are(parts: Parts) -> bool:
 
 
 def _float(name: str, compute: Callable[..., Any], sql: Any = None, **more: Any) -> Function:
-    """A float computed from floats: from one, where `sql` is a node alone."""
+    """A float computed from floats: from one, if `sql` is a node alone."""
     forms = {} if sql is None else sql if isinstance(sql, dict) else {sql: Form(_one)}
     return Function(name, "float", "float", compute, forms, **{"where": _always, **more})
 
 
-JAVA = "Spark rounds {} in a way of its own: store the value as a column, or compare the inside"
-"""Of what Java's library rounds otherwise than C's, and what rests on Spark's floor, a whole number of 64 bits."""
+JAVA = "Spark rounds {} differently: store the value as a column, or compare the value inside it"
+"""Functions that Java's library rounds differently from C's, and those that use Spark's floor, a 64-bit integer."""
 OPERATOR = Form(_arithmetic, None)
 _NEGATIVE = Form(lambda call: (Fraction(0), *_one(call)), None)
 _ROUNDED: dict[str, Any] = {"whole": lambda _: True, "spark": JAVA}
@@ -256,10 +259,10 @@ MULTIPLY = _float(
 )  # fmt: skip
 SQRT = _float("sqrt", lambda x: x.sqrt(), exp.Sqrt, where=lambda _, x: [x >= 0], small=True)
 INTEGER = _float("integer", _even, **_ROUNDED)
-"""A number cast to a whole one, which is still a float."""
+"""A number cast to an integer, still as a float."""
 DECIMAL = _float("decimal", _decimal, where=_can_be_scaled, spark=JAVA)
 WHOLE = Function("whole", "float", "integer", lambda x: ibis.cases((x.between(-LARGEST_WHOLE, LARGEST_WHOLE), x)).cast("int64"))
-"""A float that is known to be a whole number as such; null beyond what is exact."""
+"""An integer-valued float as an integer; null beyond what is exact."""
 NUMBERS: dict[str, Function] = {
     function.name: function
     for function in (

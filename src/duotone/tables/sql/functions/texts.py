@@ -20,7 +20,7 @@ from duotone.tables.sql.condition import Operand, Part
 from duotone.tables.sql.functions.function import TWO, Call, Form, Function, Parts, described, written_out
 
 LONGEST_TEXT = 1_000_000
-"""The characters of texts that are joined, at most."""
+"""Most characters of joined texts."""
 
 
 def _text(part: Part, text: str) -> Part:
@@ -28,11 +28,11 @@ def _text(part: Part, text: str) -> Part:
         return part
     if isinstance(part, Operand) and part.kind in ("text", "untyped"):
         return Operand(part.column, "text", part.reading, part.made)
-    raise DuotoneError(f"{text}: {described(part)} is no text")
+    raise DuotoneError(f"{text}: {described(part)} is not text")
 
 
 def _as_text(part: Part, text: str) -> Part:
-    """A text, or a whole number as one."""
+    """A text, or an integer as one."""
     if isinstance(part, Fraction) and part.denominator == 1:
         return str(part)
     if isinstance(part, Operand) and part.kind == "integer":
@@ -76,7 +76,7 @@ def _left(call: Call) -> Parts:
 
 
 def _chain(call: Call) -> Parts:
-    """Texts that are joined one after the other, each once: so that no beginning of the whole is made for itself."""
+    """Texts joined one after the other, each once, so that no prefix of the result is built separately."""
     joined: list[Part] = []
     for part in [_as_text(call.part(name), call.text) for name in ("this", "expression")]:
         if isinstance(part, Operand) and part.made is not None and part.made.function == JOIN.name:
@@ -119,7 +119,7 @@ def _sought(call: Call) -> Parts:
 
 
 ORDERED = (">", ">=", "<", "<=")
-"""The signs by which values are put in order."""
+"""The signs of an order."""
 _NUMBER = re.compile(r"[+-]?[$€£]?\s?[+-]?(\d[\d_,' ]*\.?\d*|\.\d+)(e[+-]?\d+)?\s?[%$€£]?", re.IGNORECASE)
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(
@@ -129,12 +129,12 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([ T].*)?")
 
 
 def like_number(text: str) -> bool:
-    """Whether a text reads as a number, also with a currency, a percent sign or commas."""
+    """Whether a text looks like a number, also with a currency, a percent sign or commas."""
     return _NUMBER.fullmatch(text.strip()) is not None
 
 
 def iso_date(text: str) -> bool:
-    """Whether a text begins with a date as 2025-12-31: of such texts the order is that of dates."""
+    """Whether a text begins with a date as 2025-12-31: for such texts the order is that of dates."""
     if _ISO.fullmatch(text) is None:
         return False
     try:
@@ -145,7 +145,7 @@ def iso_date(text: str) -> bool:
 
 
 def require_text(operand: Operand, value: str, text: str) -> None:
-    """Refuse to put a text file's column in the order of text by a constant that looks like a number or a date: as text 9
+    """Refuse a text file's column in the order of text with a constant that looks like a number or a date: as text 9
     comes after 10, and 31.1.2025 after 1.12.2025."""
     column = operand.column
     if like_number(value):
@@ -159,8 +159,8 @@ def require_text(operand: Operand, value: str, text: str) -> None:
 
 @functools.cache
 def _concat(many: int) -> Callable[..., Any]:
-    """So many texts as one, by one function: of a chain of two each, which is what concat is written as, engines keep every
-    beginning in memory."""
+    """Texts joined by one function: in a chain of two each, as concat is parsed, engines keep every prefix in
+    memory."""
 
     def concat(*texts: Any) -> Any: ...
 
@@ -171,7 +171,7 @@ def _concat(many: int) -> Callable[..., Any]:
 
 
 def _joined(*texts: Any) -> Any:
-    """Null where one of them is, or all together are too long: their size is then no number that is small enough."""
+    """Null if one of them is null, or if the result is too long: its size is then not small enough."""
     size = functools.reduce(operator.add, (text.length() for text in texts))
     return ibis.cases((size <= LONGEST_TEXT, _together(texts)))
 
@@ -181,29 +181,29 @@ def _together(texts: Sequence[Any]) -> Any:
 
 
 def _separated(separator: Any, *texts: Any) -> Any:
-    """Texts with a separator between them, those that are null left out."""
+    """Texts with a separator between them, without nulls."""
     after = [ibis.coalesce(separator + text, "") for text in texts]
     return _together(after).substr(len(separator.op().value))
 
 
 @ibis.udf.scalar.builtin(name="split_part", signature=(("string", "string", "int32"), "string"))
 def split_part(text, separator, n):  # type: ignore[no-untyped-def]
-    """The n-th of the texts between separators; empty where there are fewer."""
+    """The n-th of the texts between separators; empty if there are fewer."""
 
 
 def _made(name: str, compute: Callable[..., Any], sql: Any = None, **more: Any) -> Function:
-    """A text made of texts: of one, where `sql` is a node alone."""
+    """A text made of texts: of one, if `sql` is a node alone."""
     forms = {} if sql is None else sql if isinstance(sql, dict) else {sql: Form(_one)}
     return Function(name, "text", "text", compute, forms, **more)
 
 
-BLANKS = "Spark takes off blanks alone by {}: use trim there"
+BLANKS = "Spark's {} removes blanks only: use trim there"
 TRIM = _made("trim", lambda x: x.strip(), {exp.Trim: Form(_trim, ("this", "position"))}, tried=True)
 LTRIM = _made("ltrim", lambda x: x.lstrip(), spark=BLANKS)
 RTRIM = _made("rtrim", lambda x: x.rstrip(), spark=BLANKS)
 JOIN = _made("join", _joined, {exp.DPipe: Form(_chain, ("this", "expression", "safe"))})
 DIGITS = _made("digits", lambda n: n.cast("int64").cast("string"))
-"""A whole number as text."""
+"""An integer as text."""
 TEXTS = (
     TRIM, LTRIM, RTRIM, JOIN, DIGITS,
     _made("lower", lambda x: x.lower(), exp.Lower, tried=True),

@@ -1,4 +1,4 @@
-"""Dates and times: their parts, where they are cut off, how they are written as text, and spans of time between them."""
+"""Dates and times: their parts, truncation, formatting as text, and differences."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from duotone.tables.sql.functions.function import (
 from duotone.tables.sql.functions.texts import split_part
 
 UNITS = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D", "hour": "h", "minute": "m", "second": "s"}
-"""What times are cut off at, as Ibis calls them."""
+"""Units of truncation, as Ibis calls them."""
 OF_A_CLOCK = ("hour", "minute", "second")
 OTHER_WORDS = {"dow": "dayofweek", "doy": "dayofyear", "weekday": "dayofweek"}
-"""Other words for parts of a time."""
+"""Synonyms of parts of a time."""
 
 
 def as_time(part: Part, text: str, *, clock: bool = False) -> Part:
-    """A date or a time; a text of a CSV file is read as a date, unless the time of the day is asked for: every date is
-    midnight's, which nobody asks for of a text."""
+    """A date or a time; a text of a CSV file is read as a date, and refused if the time of day is asked for, which
+    would always be midnight."""
     if isinstance(part, datetime.date):
         return part
     if isinstance(part, Operand) and part.kind in ("date", "time"):
@@ -56,12 +56,12 @@ def as_time(part: Part, text: str, *, clock: bool = False) -> Part:
 
 
 def without_clock(text: str, column: Operand) -> Refusal:
-    """Why a column of a CSV file has no hours, and what to do about it."""
+    """Why a column of a CSV file has no hours, and the cure."""
     return Refusal("time of a date", text=text, column=column.column)
 
 
 def _part_of_time(field: str, value: Part, text: str) -> Operand:
-    """A part of a time, by its name or another word for it."""
+    """A part of a time, by its name or a synonym."""
     field = OTHER_WORDS.get(field, field)
     if field not in PARTS:
         raise DuotoneError(f"{text}: parts of a time are {', '.join(PARTS)}")
@@ -79,7 +79,7 @@ def _named_part(call: Call) -> Operand | None:
 def _cut_off(call: Call) -> Parts:
     unit, text = call.node.args["unit"].name.lower(), call.text
     if unit not in UNITS:
-        raise DuotoneError(f"{text}: times are cut off at {', '.join(UNITS)}")
+        raise DuotoneError(f"{text}: the unit must be one of {', '.join(UNITS)}")
     value = as_time(call.part(), text, clock=unit in OF_A_CLOCK)
     if kind_of(value) == "date" and unit in OF_A_CLOCK:
         raise DuotoneError(f"{text}: a date has no {unit}")
@@ -101,7 +101,7 @@ def _last_day(column: Any) -> Any:
 
 
 def formatted(value: Part, layout: str, text: str) -> Operand:
-    """A date or time as text, by the letters that a format has after %."""
+    """A date or time as text, by the letters of a format after %."""
     pieces: list[Part] = []
     for letter, plain in re.findall(r"%(.|$)|([^%]+)", layout, re.DOTALL):
         if letter in IN_DIGITS:
@@ -125,12 +125,12 @@ def _format(call: Call) -> Operand:
 
 IN_DIGITS = {"Y": ("year", 4), "m": ("month", 2), "d": ("day", 2), "H": ("hour", 2), "M": ("minute", 2), "S": ("second", 2),
              "j": ("dayofyear", 3)}  # fmt: skip
-"""What a format writes with so many digits."""
+"""Digits of each letter of a format."""
 IN_WORDS = {
     "A": ("isodow", "Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday"),
     "B": ("month", "January,February,March,April,May,June,July,August,September,October,November,December"),
 }
-"""What it writes as a word."""
+"""Letters that are written as a word."""
 
 
 def _extract(call: Call) -> Operand:
@@ -138,7 +138,7 @@ def _extract(call: Call) -> Operand:
 
 
 def _part(name: str, *nodes: type[exp.Expression], compute: Callable[[Any], Any] | None = None, **more: Any) -> Function:
-    """A part of a date or time, which Ibis has by the same name unless `compute` says otherwise."""
+    """A part of a date or time, which Ibis has under the same name unless `compute` is given."""
     form = Form(lambda call: (as_time(call.part(), call.text, clock=name in OF_A_CLOCK),))
     any_part: dict[type[exp.Expression], Form] = {exp.Extract: Form(_extract, TWO), exp.Anonymous: Form(_named_part, None)}
     made = compute or operator.methodcaller(name)
@@ -175,7 +175,7 @@ PIECES = Function("pieces", "text", "text", lambda *texts: functools.reduce(oper
     exp.Dayname: Form(lambda call: formatted(call.part(), "%A", call.text)),
     exp.Monthname: Form(lambda call: formatted(call.part(), "%B", call.text)),
 })  # fmt: skip
-"""A time as text, made of digits, words and what stands between them."""
+"""A time as text, made of digits, words and the texts between them."""
 TIMES = (
     *PARTS.values(), PADDED, WORD, PIECES,
     Function("truncate", "time", None, _truncated,
@@ -186,16 +186,16 @@ TIMES = (
 
 SPANS = {"year": ("months", 12), "quarter": ("months", 3), "month": ("months", 1), "week": ("days", 7), "day": ("days", 1),
          "hour": ("seconds", 3600), "minute": ("seconds", 60), "second": ("seconds", 1)}  # fmt: skip
-"""How many months, days or seconds a unit has."""
+"""Months, days or seconds of a unit."""
 MOST_OF = {"months": 12 * 10_000, "days": 12 * 10_000 * 31, "seconds": 12 * 10_000 * 31 * 86_400}
-"""What a span has at most: as many days or seconds as so many months may have."""
+"""Limits of a span: as many days or seconds as this many months may have."""
 APART = tuple(unit for unit in UNITS if unit != "week")
-"""Units that date_diff counts by. Of weeks, engines count the Mondays or the whole ones."""
+"""Units of date_diff. Engines count weeks by Mondays or by whole weeks."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """So many months, then so many days, then so many seconds."""
+    """Months, then days, then seconds."""
 
     months: Fraction = Fraction(0)
     days: Fraction = Fraction(0)
@@ -206,7 +206,7 @@ class Span:
 
 
 def span(node: exp.Expression) -> Span | None:
-    """What an interval says; None for anything else."""
+    """The span of an interval; None for anything else."""
     if isinstance(node, exp.Paren):
         return span(node.this)
     if isinstance(node, exp.Neg):
@@ -234,7 +234,7 @@ def _span(amount: Fraction, unit: str, text: str) -> Span:
 
 
 def moved(moment: datetime.date, by: Span) -> datetime.date:
-    """A date or time so much later; the last day of a month where it would be past it."""
+    """A date or time plus a span; the last day of the month if the day does not exist."""
     months = moment.year * 12 + moment.month - 1 + int(by.months)
     year, month = divmod(months, 12)
     day = min(moment.day, calendar.monthrange(year, month + 1)[1])
@@ -243,7 +243,7 @@ def moved(moment: datetime.date, by: Span) -> datetime.date:
 
 
 def folded(value: Value, by: Span, text: str) -> datetime.date:
-    """A constant date or time, so much later."""
+    """A constant date or time plus a span."""
     if not isinstance(value, datetime.date):
         raise DuotoneError(f"{text}: {value} is not a date or time")
     try:
@@ -253,14 +253,14 @@ def folded(value: Value, by: Span, text: str) -> datetime.date:
 
 
 def whole_days(days: Fraction, text: str) -> Span:
-    """What a number says that is added to a date."""
+    """The number of days that is added to a date."""
     if not (days.denominator == 1 and abs(days) < 10**7):
         raise DuotoneError(f"{text}: only whole days can be added to a date")
     return Span(days=days)
 
 
 def with_span(node: exp.Expression, read: Callable[[exp.Expression], Part], text: str) -> Operand | None:
-    """A date or time to which an interval is added, or from which it is subtracted; None where there is no interval."""
+    """A date or time plus or minus an interval; None without an interval."""
     if not isinstance(node, exp.Add | exp.Sub):
         return None
     later = span(node.expression)
@@ -271,7 +271,7 @@ def with_span(node: exp.Expression, read: Callable[[exp.Expression], Part], text
 
 
 def of_dates(node: exp.Expression, left: Part, right: Part, text: str) -> Operand | None:
-    """A date plus or minus so many days, or the days between two dates; None where it is of numbers."""
+    """A date plus or minus days, or the days between two dates; None for numbers."""
     day, days = (right, left) if isinstance(left, Fraction) and isinstance(node, exp.Add) else (left, right)
     if isinstance(node, exp.Add | exp.Sub) and isinstance(day, Operand) and day.kind == "date" and isinstance(days, Fraction):
         return shifted(day, whole_days(days if isinstance(node, exp.Add) else -days, text), text)
@@ -292,7 +292,7 @@ def of_dates(node: exp.Expression, left: Part, right: Part, text: str) -> Operan
 
 
 def shifted(value: Part, by: Span, text: str) -> Operand:
-    """A date or time, so much later."""
+    """A date or time plus a span."""
     time = as_time(value, text, clock=bool(by.seconds))
     if kind_of(time) == "date" and by.seconds:
         raise DuotoneError(f"{text}: only days, weeks, months and years can be added to a date; cast it to a timestamp first")
@@ -348,7 +348,7 @@ def _difference(first: Any, second: Any, unit: str) -> Any:
 
 
 def _shifted(column: Any, months: Fraction, days: Fraction, seconds: Fraction) -> Any:
-    """A time so much later; null where that may lie outside the years 1 to 9999."""
+    """A time plus a span; null if the result may lie outside the years 1 to 9999."""
     by = Span(months, days, seconds)
     kind = "date" if column.type().is_date() else "timestamp(6)"
     first: datetime.date = datetime.datetime.min
@@ -358,7 +358,7 @@ def _shifted(column: Any, months: Fraction, days: Fraction, seconds: Fraction) -
             last = moved(last, -by)
         else:
             first = moved(first, -by)
-    except (OverflowError, ValueError):  # longer than all the years that there are
+    except (OverflowError, ValueError):  # longer than all years from 1 to 9999
         return ibis.null(kind)
     time = column.cast("timestamp(6)")
     later = ibis.cases((time.between(*(ibis.literal(end, type="timestamp(6)") for end in (first, last))), time))
@@ -381,4 +381,4 @@ DIFFERENCE = Function(
     {exp.DateDiff: Form(_date_diff, ("this", "expression", "unit", "date_part_boundary"))},
 )  # fmt: skip
 INTERVALS = (SHIFT, DAYS_APART, DIFFERENCE)
-"""Also read as + and - are (`numbers`)."""
+"""Also parsed as + and - (`numbers`)."""
