@@ -60,6 +60,7 @@ def _noise(privacy: Definition, boundary: str) -> Noise:
 def in_words(recorded: Any, privacy: Definition, boundary: str) -> str:
     """A recorded answer in words: with how sure it is, if it has a margin. `boundary` is that of its charge.
 
+    >>> from duotone import ApproxDP
     >>> usual = ApproxDP(1, "1e-6"), "balanced"
     >>> in_words(40, *usual), in_words(-6, *usual), in_words(True, *usual), in_words({"count": -2}, *usual)
     ('yes, certain', 'no, p = 0.0019', 'yes', 'a count of about 0')
@@ -74,6 +75,7 @@ def in_words(recorded: Any, privacy: Definition, boundary: str) -> str:
 def recorded_answer(recorded: Any, privacy: Definition, boundary: str) -> tuple[str, dict[str, Any]]:
     """A recorded answer: as a word, and the numbers that say how sure it is, if any.
 
+    >>> from duotone import ApproxDP
     >>> said, numbers = recorded_answer(-6, ApproxDP(1, "1e-6"), "balanced")
     >>> said, numbers["certain"], numbers["distance"]
     ('no', False, 6)

@@ -256,7 +256,7 @@ def test_arrow_files_are_read_as_the_tables_they_hold(compression: str, tmp_path
     ("name", "says"),
     [
         ("t.jsonl", r"depend on its rows: name them \(json_columns\)"),
-        ("t.ndjson.gz", "name them"), ("t.json", "call it .jsonl"), ("t.json.gz", "must end in"),
+        ("t.ndjson.gz", "name them"), ("t.json", "rename it .jsonl"), ("t.json.gz", "must end in"),
         ("t.xlsx", "save the sheet as CSV"), ("t.csv.zip", "must end in .csv, .tsv, .txt, .jsonl"), ("t.gz", "must end in"),
     ],
 )  # fmt: skip

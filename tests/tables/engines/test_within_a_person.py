@@ -64,5 +64,5 @@ def test_names_of_an_inner_select_are_its_own() -> None:
     with pytest.raises(DuotoneError, match="two columns called N"):
         prepare(rows, "select count(*) > 0 from (select u, sum(x) as n, sum(y) as N from t group by u)", P, unit="u")
     for made in ('"0" as m', '"0" + count(*) as m', "x as m"):
-        with pytest.raises(DuotoneError, match="of a person's rows take count"):
+        with pytest.raises(DuotoneError, match="an aggregate of a person's rows: count"):
             prepare(rows, f"select count(*) > 0 from (select u, count(*) as n, {made} from t group by u)", P, unit="u")

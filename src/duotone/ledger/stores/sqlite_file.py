@@ -3,7 +3,7 @@ last written.
 
 SQLite's own locks on a POSIX system belong to a process and vanish as soon as anything in it closes any descriptor of
 the file (a program that copies it, for example); after a fork its records of them are wrong. So Duotone locks a ledger
-itself, with a lock that belongs to one open descriptor, over the bytes that SQLite locks, and SQLite is told to lock
+itself, with a lock that belongs to one open descriptor, over the bytes that SQLite locks, and SQLite is set to lock
 nothing.
 
 SQLite looks for the journal of an interrupted commit under the file's name. A file that was moved without its journal
