@@ -236,7 +236,7 @@ class Desk:
         drawn_from = question.terms.table if question.terms.groups is None else question.terms.groups.table
         if (levels := len(drawn_from.blue) + len(drawn_from.red)) > LEVELS:
             sentence = f"the certificate of this answer has {levels:,} levels, too many to send: "
-            raise Refused("too large", f"{sentence}`duotone line` makes the same of its epsilon and delta")
+            raise Refused("too large", f"{sentence}`duotone line` computes the same from its epsilon and delta")
         return {**question.terms.certificate(), **basis}
 
     async def draw(self, caller: Caller, drawing: Callable[[], T]) -> T:

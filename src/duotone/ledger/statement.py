@@ -1,4 +1,4 @@
-"""A dataset's account, for who looks: every charge of it; or its end, for which only new entries are read."""
+"""A dataset's statement: every charge; or only the latest ones, for which only new entries are read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from duotone.privacy.text import Definition, read_either
 
 @dataclass(frozen=True)
 class ChargeRecord:
-    """One charge of a statement: when, by whom, for what, and its answer; `answered` is False where there is none."""
+    """One charge of a statement: when, by whom, for what, and its answer; `answered` is False without one."""
 
     seq: int
     at: datetime
@@ -35,21 +35,21 @@ class ChargeRecord:
     answer: Any
     state: State
     calls: int | None = None
-    """How many of its answers were too close to call, or may have been; None where it was charged as a definite answer."""
+    """How many of its answers were too close to call, or may have been; None for a definite answer."""
 
     @property
     def in_words(self) -> tuple[tuple[Any, str], ...]:
-        """Its answers in words, by group, as far as `ask` recorded them; with how sure each is."""
+        """Its answers in words, by group, if `ask` recorded them; with how sure each is."""
         return tuple((key, in_words(recorded, self.privacy, self.boundary)) for key, recorded in self._listed)
 
     @property
     def recorded(self) -> tuple[tuple[Any, str, dict[str, Any]], ...]:
-        """The same as values: each answer as a word, and the numbers that say how sure it is, where they are recorded."""
+        """The same as values: each answer as a word, and the numbers that say how sure it is, if recorded."""
         return tuple((key, *recorded_answer(recorded, self.privacy, self.boundary)) for key, recorded in self._listed)
 
     def document(self) -> dict[str, Any]:
-        """Its answer as JSON: in a word, or one for each group; and how sure each is, where that is recorded. What `ask` did
-        not record stays as it is."""
+        """Its answer as JSON: a word, or one per group; and how sure each is, if recorded. Values that `ask` did not
+        record are unchanged."""
         if not (isinstance(self.answer, dict) and self.answer.keys() == {"answers", "private"}):
             return {"answer": self.answer}
         answers = [[key, said] for key, said, _ in self.recorded]
@@ -69,7 +69,7 @@ class ChargeRecord:
 
     @property
     def clear(self) -> int:
-        """How many of its answers were clear, and free: none where every answer is charged, or it has none."""
+        """How many of its answers were clear, and free: 0 if every answer is charged, or without an answer."""
         if self.calls is None or not self.answered:
             return 0
         listed = self.answer.get("answers") if isinstance(self.answer, dict) else None
@@ -78,13 +78,13 @@ class ChargeRecord:
 
 @dataclass(frozen=True)
 class Statement:
-    """A dataset's account: how it was registered, how it stands, and every charge."""
+    """A dataset's statement: its registration, its state, and every charge."""
 
     registered: Registered
     state: State
     charges: tuple[ChargeRecord, ...]
     shares: Mapping[str, Share] = field(default_factory=dict)
-    """What each asker has spent and may spend, where there are allowances; under `*`, whoever has none of their own."""
+    """What each asker has spent and may spend, if there are allowances; `*` is everybody without their own."""
     since: datetime | None = None
     """When it was registered."""
 
@@ -100,14 +100,15 @@ class Statement:
 
     @property
     def clear(self) -> int:
-        """How many answers were clear, and free, where close calls are counted."""
+        """How many answers were clear, and free, if close calls are counted."""
         return sum(charge.clear for charge in self.charges)
 
 
 def statement(store: Store, dataset: str) -> Statement:
-    """The dataset's whole account.
+    """The dataset's whole statement.
 
-    Guarantee: what was spent is added up from every charge, and is what the last entry carries, which `ask` goes by.
+    Guarantee: what was spent is recomputed from every charge, and equals what the last entry carries, which `ask`
+    relies on.
     """
     with store.reading() as entries:
         load(entries, dataset)  # or there is no such dataset
@@ -148,7 +149,7 @@ def charge_record(seq: int, body: Body, state: State, answer: Body | None) -> Ch
 def latest_charges(entries: Entries, dataset: str, many: int) -> list[ChargeRecord]:
     """The latest charges of a dataset, the last first, each with its answer.
 
-    An answer stands after its charge, so those after the first of these charges are all that are looked at.
+    An answer follows its charge, so only entries after the first of these charges are read.
     """
     charges = entries.latest(many, dataset, "charge")
     rows = entries.every(dataset, "answer", after=charges[-1].seq) if charges else ()
@@ -158,14 +159,14 @@ def latest_charges(entries: Entries, dataset: str, many: int) -> list[ChargeReco
 
 
 class ClearAnswers:
-    """How many answers of each dataset were clear, and free: counted once, and then on from where it ended."""
+    """How many answers of each dataset were clear, and free: counted once, and then continued."""
 
     def __init__(self) -> None:
         self._counted: dict[str, tuple[int, str, int]] = {}
-        """By dataset, the number and the hash of the last answer that was looked at, and how many were clear."""
+        """By dataset, the number and the hash of the last counted answer, and how many were clear."""
 
     def of(self, entries: Entries, dataset: str) -> int:
-        """As of now. A ledger that was replaced is counted anew."""
+        """The present number. A ledger that was replaced is counted again."""
         after, digest, clear = self._counted.get(dataset, (0, "", 0))
         row = entries.at(after)
         if after and (row is None or row.hash != digest):

@@ -23,9 +23,10 @@ STEPS = (*(Fraction(digits * 10**power, 10**6) for power in range(1, 6) for digi
 def boundary_for_costs(privacy: ApproxDP, false_no: Given, false_yes: Given) -> Boundary:
     """The truth at the blue boundary for which `false_no` · Pr[false no] = `false_yes` · Pr[false yes] at the two boundaries.
 
-    Pr[false yes] is 1 − φ(Pr[false no]) at best, and falls as Pr[false no] rises: so the two costs meet once, and any other
-    private mechanism makes one of them larger. No private mechanism has a smaller worst expected cost, over all datasets.
-    Every boundary value is private, so that rounding this one, to the simplest fraction nearby, costs no privacy.
+    At best, Pr[false yes] is 1 − φ(Pr[false no]), which falls as Pr[false no] rises: so the two costs are equal at one
+    point, and any other private mechanism makes one of them larger. No private mechanism has a smaller worst expected
+    cost, over all datasets. Every boundary value is private, so that rounding this one, to the simplest fraction
+    nearby, costs no privacy.
 
     >>> str(boundary_for_costs(ApproxDP(exp_epsilon=2, delta="1/10"), 10, 1))
     '37/40'
@@ -80,7 +81,7 @@ def _cost(cost: Given) -> Fraction:
 
 
 def _simple(low: Fraction, high: Fraction) -> Fraction:
-    """A fraction between two, with a denominator not much larger than it must be."""
+    """A fraction between two others, with a nearly minimal denominator."""
     largest = 1000
     while not low <= (simple := ((low + high) / 2).limit_denominator(largest)) <= high:
         largest *= 1000

@@ -1,8 +1,9 @@
-"""Tables: a mechanism as rows of whole numbers over 2^bits, from which answers are drawn and certificates are written.
+"""Tables: a mechanism as rows of integers over 2^bits, from which answers are drawn and certificates are written.
 
-`line_table` makes that of yes/no questions by level. Its entries are rounded away from usefulness, so that each pair of
-neighbours satisfies the privacy inequality as integers. The number of bits is raised until rounding costs less than 2^−60 at
-every level. (`graphs.table` makes those of graphs, `three_way` those of answers that may be too close to call.)
+`line_table` makes the table of yes/no questions by level. Its entries are rounded towards privacy, so that each pair of
+neighbours satisfies the privacy inequality as integers. The number of bits is raised until rounding costs less than
+2^−60 at every level. (`graphs.table` makes those of graphs, `three_way` those of answers that may be too close to
+call.)
 """
 
 from __future__ import annotations
@@ -30,18 +31,19 @@ from duotone.privacy.rounded import Rounded, shrunk
 from duotone.privacy.text import definition_object
 
 LOSS = Fraction(1, 2**60)
-"""What rounding may cost at most, in probability, at any level or dataset."""
+"""The most that rounding may cost, in probability, at any level or dataset."""
 FEWEST_BITS, MOST_BITS = 128, 2**13
 LONGEST, LARGEST = 2**20, 2**28
-"""The levels up to which a table is written out, and the bits of a side: both are seconds of work."""
+"""Most levels of a table, and most bits of a side: both are seconds of work."""
 SHORT = 2**9
-"""Levels that nothing refuses: a reach below it need not be exact."""
+"""Levels below this are never refused: a reach within it need not be exact."""
 LONGEST_NUMBER = 20_000
-"""The characters of a number in a certificate, as those who check one allow."""
+"""Most characters of a number in a certificate, as its checkers allow."""
 
 
 class Outcome(Enum):
-    """What an answer can be. `bool` of it is the clear answer; one that is too close to call is neither, and says so.
+    """An outcome of a question. `bool` of it is the clear answer; one that is too close to call is neither, and raises
+    an error.
 
     >>> bool(Outcome.YES), str(Outcome.TOO_CLOSE)
     (True, 'too close to call')
@@ -65,47 +67,49 @@ YES_NO = Outcome.YES, Outcome.NO
 THREE_WAY = Outcome.YES, Outcome.TOO_CLOSE, Outcome.NO
 """The outcomes of a table of answers that may be too close to call."""
 OPTIMAL = {"private": True, "optimal": True, "loss": "2^-60"}
-"""What a table of yes/no answers claims; that of a line claims its margin, too."""
+"""The claims of a table of yes/no answers; that of a line also claims its margin."""
 NEXT_TO_NOTHING = 2**9
-"""A δ is left out of a table of so many bits at the earliest: one below 2^−256."""
+"""δ is left out of a table with this many bits or more: one below 2^−256."""
 CERTAIN = Fraction(1, 2**62)
-"""Where δ is next to nothing and no answer is ever certain, levels differ until a mistake is as rare as this."""
+"""If δ is close to 0 and no answer is ever certain, levels differ until a mistake is as rare as this."""
 
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """A mechanism in integers: a row for each level or dataset, with a whole number for each outcome, 2^bits in all.
+    """A mechanism in integers: a row for each level or dataset, with an integer for each outcome, 2^bits in all.
 
-    A coin draws from a row; a certificate proves what the rows claim. Without a `graph`, rows are those of the levels from
-    `lowest` on: neighbours' levels differ by at most 1, and beyond its first and its last row a table stays as it is. With one,
-    they are those of its datasets, in order. Row i is `entries[i]`, or `entries[places[i]]` where many rows are alike.
+    A coin draws from a row; a certificate proves the rows' claims. Without a `graph`, rows belong to the levels from
+    `lowest` on: neighbours' levels differ by at most 1, and beyond its first and its last row a table is constant. With
+    a graph, they belong to its datasets, in order. Row i is `entries[i]`, or `entries[places[i]]` if many rows are
+    equal.
 
-    **Guarantee** (of `line_table` and `graph_table`): neighbouring rows satisfy the privacy inequality as integers; no truth
-    could be larger by one, given the boundary; `loss`, how far any is below the real optimum, is less than 2^−60.
+    **Guarantee** (of `line_table` and `graph_table`): neighbouring rows satisfy the privacy inequality as integers; no
+    truth could be larger by one, given the boundary; `loss`, how far any is below the real optimum, is less than 2^−60.
     """
 
     privacy: ApproxDP
-    """What one draw costs; of answers that may be too close to call, by how much neighbours' clocks differ (`three_way`)."""
+    """The cost of one draw; for answers that may be too close to call, how much neighbours' clocks differ
+    (`three_way`)."""
     outcomes: tuple[Any, ...]
-    """What can come out, in the order of a row."""
+    """The outcomes, in the order of a row."""
     bits: int
     entries: tuple[tuple[int, ...], ...]
     lowest: int = 0
     """The level of the first row."""
     cap: int | None = None
-    """Levels are clipped to [−cap, cap − 1] before noise is added to them; None: they are not."""
+    """Levels are clipped to [−cap, cap − 1] before noise is added; None: they are not."""
     tossed: bool = False
     """Of margins: whether what noise is added to may be the toss of a coin in place of a level (`Noise.tossed`)."""
     boundary: Any = None
-    """What was asked for at the boundary."""
+    """The requested boundary."""
     loss: Fraction = Fraction(0)
     places: Array | None = field(default=None, compare=False)
     graph: Datasets | None = field(default=None, compare=False)
     witness: Array | None = field(default=None, compare=False)
-    """Of a graph: the number of the neighbour that holds a dataset down, −1 where the truth is fixed or certain; following it
+    """For a graph: the number of the neighbour that limits a dataset, −1 if its truth is fixed or certain; following it
     leads to a fixed dataset."""
     lowered: Mapping[int, tuple[int, ...]] = field(default_factory=dict, compare=False)
-    """Of a graph: the path to each boundary dataset whose value was lowered a little to fit the grid."""
+    """For a graph: the path to each boundary dataset whose value was lowered slightly to fit the grid."""
 
     def __repr__(self) -> str:
         return f"<Table: {len(self)} {'levels' if self.graph is None else 'datasets'} of {self.bits} bits, {self.privacy}>"
@@ -119,7 +123,8 @@ class Table:
         return len(self.entries if self.places is None else self.places)
 
     def find(self, at: Any) -> int | None:
-        """The number of the row of a level, which may be infinite, or of a dataset by its name; None if there is none."""
+        """The number of the row of a level, which may be infinite, or of a dataset by its name; None if there is
+        none."""
         if self.graph is not None:
             return self.graph.find(at)
         first, last = self.levels
@@ -131,7 +136,7 @@ class Table:
 
     @property
     def levels(self) -> tuple[int, int]:
-        """The first and the last level that has a row of its own to draw from; of a graph, the numbers of its datasets."""
+        """The first and the last level with a row of its own; for a graph, the numbers of its datasets."""
         first, last = self.lowest, self.lowest + len(self) - 1
         return (first, last) if self.cap is None else (max(first, -self.cap), min(last, self.cap - 1))
 
@@ -162,13 +167,13 @@ class Table:
 
     @cached_property
     def noise(self) -> Noise:
-        """Of yes and no by level: the noise that makes a level a margin."""
+        """For yes and no by level: the noise that makes a level a margin."""
         if self.graph is not None or self.outcomes != YES_NO:
             raise DuotoneError("only the table of yes and no by level has margins")
         return Noise(tuple([row[0] for row in self.entries]), self.lowest, self.bits, self.cap, self.tossed)
 
     def unclipped(self) -> Table:
-        """The same of levels that are not clipped, such as those of a count, which are known however far they are."""
+        """The same for levels that are not clipped, such as those of a count, which are exact at any distance."""
         if not self.noise.bounded:
             raise DuotoneError("with noise that is not bounded (a δ of 0) levels must be clipped")
         return replace(self, cap=None)
@@ -180,7 +185,7 @@ class Table:
 
     @property
     def reach(self) -> int:
-        """From how many people on every level is alike, also with its margin."""
+        """The number of people from which every level is alike, including its margin."""
         return max(-self.lowest, len(self) + self.lowest) if self.cap is None else self.cap
 
     def certificate(self) -> dict[str, Any]:
@@ -194,9 +199,7 @@ class Table:
     def _optimal(self) -> RowsJson:
         """The certificate of a table of yes/no answers."""
         if self.outcomes != YES_NO:
-            raise DuotoneError(
-                "only a table of yes and no proves itself: of close calls, what proves them is `CloseCalls.certificate`"
-            )
+            raise DuotoneError("this table has no certificate of its own: for close calls, use `CloseCalls.certificate`")
         boundary, lowered = self.boundary, {}
         if self.graph is not None and isinstance(boundary, Mapping):
             names = self.graph.labels()
@@ -211,7 +214,7 @@ class Table:
         return self.document({**OPTIMAL, "margin": True}, {**beside, "cap": self.cap})
 
     def document(self, claims: Mapping[str, Any], beside: Mapping[str, Any]) -> RowsJson:
-        """A certificate of format version 1 (docs/theory.md): what is claimed, what else that takes, and the rows."""
+        """A certificate of format version 1 (docs/theory.md): the claims, what they need, and the rows."""
         before = {
             "certificate": "duotone",
             "version": 1,
@@ -239,9 +242,9 @@ class Table:
         return RowsJson(before, "rows", rows, places, self.graph, self.witness)
 
 
-@lru_cache(maxsize=1)  # the last one: where its length was counted, it is not built again
+@lru_cache(maxsize=1)  # the last one: if its length was counted, it is not built again
 def line_table(mechanism: LineMechanism) -> Table:
-    """The integers from which answers by level are released.
+    """The integers from which answers by level are drawn.
 
     >>> from duotone import ApproxDP, balanced
     >>> table = line_table(balanced(ApproxDP(1, "1e-6")))
@@ -249,7 +252,7 @@ def line_table(mechanism: LineMechanism) -> Table:
     (15, True, True)
     """
     privacy, boundary = require_approx_dp(mechanism.privacy), mechanism.boundary
-    boundary_text(boundary)  # raises what no certificate could say
+    boundary_text(boundary)  # raises what no certificate could state
 
     def build(bits: int) -> Table | None:
         floor, ceiling = Rounded(shrunk(privacy, bits), bits), Rounded(privacy, bits, up=True)
@@ -270,28 +273,28 @@ def line_table(mechanism: LineMechanism) -> Table:
 
 
 class Reach(NamedTuple):
-    """How many people matter: levels of so many, and of more, are alike."""
+    """How many people matter: levels of this many people, and of more, are alike."""
 
     answers: int
-    """To yes and no alone."""
+    """For yes and no."""
     margins: int
-    """To margins, too."""
+    """For margins, too."""
 
 
 def reach(mechanism: LineMechanism) -> Reach:
-    """How many people matter to answers, and to their margins; perhaps a few too many.
+    """How many people matter to answers, and to their margins; possibly a few too many.
 
-    In closed form where δ is more than rounding takes: a side then settles no sooner than the optimum is certain, and no later
-    than φ rounded down does. Where these differ, or δ is 0 or next to it, a table is built to count.
+    In closed form if δ exceeds the rounding error: a side then settles no sooner than the optimum is certain, and no
+    later than φ rounded down does. If these differ, or δ is 0 or close to it, a table is built to count.
 
-    Guarantee: never less than the table's cap; where there is no table, this raises what `line_table` does.
+    Guarantee: never less than the table's cap; without a table, this raises what `line_table` does.
 
     >>> from duotone import ApproxDP, balanced
     >>> reach(balanced(ApproxDP(1, "1e-6")))
     Reach(answers=15, margins=29)
     """
     privacy = require_approx_dp(mechanism.privacy)
-    boundary_text(mechanism.boundary)  # raises what no certificate could say
+    boundary_text(mechanism.boundary)  # raises what no certificate could state
     floor = Rounded(shrunk(privacy, FEWEST_BITS), FEWEST_BITS)
     if floor.reaches_one:
         low, exact = on_line(floor, mechanism.boundary), on_line(privacy.exactly(), mechanism.boundary)
@@ -303,14 +306,14 @@ def reach(mechanism: LineMechanism) -> Reach:
 
 
 def wide_enough(build: Callable[[int], Table | None]) -> Table:
-    """The table with the fewest bits that is one, and loses little enough."""
+    """The table with the fewest bits that is valid and loses little enough."""
     bits = FEWEST_BITS
     while bits <= MOST_BITS:
         table = build(bits)
         if table is not None and table.loss < LOSS:
             return table
         bits *= 2
-    raise DuotoneError("this budget needs probabilities too small to toss for: raise delta or the boundary value")
+    raise DuotoneError("this budget needs probabilities too small to draw: raise delta or the boundary value")
 
 
 def _almost_certain(floor: Rounded, start: Fraction) -> int:
@@ -327,9 +330,10 @@ def _almost_certain(floor: Rounded, start: Fraction) -> int:
 
 
 def _side(floor: Rounded, ceiling: Rounded, start: Fraction, top: Fraction, cap: int | None) -> tuple[tuple[int, ...], int]:
-    """A side of the line, and the largest gap to its bound from above; beyond the side's end the bound may go on to 1.
+    """A side of the line, and the largest gap to its upper bound; beyond the side's end the bound may rise to 1.
 
-    It ends where φ changes nothing more; with a `cap`, it has 2·cap − 1 levels, so that margins up to cap are within it.
+    It ends where φ changes nothing more; with a `cap`, it has 2·cap − 1 levels, so that margins up to cap are within
+    it.
     """
     most = min(LONGEST, LARGEST // floor.bits)
     down, up, one = floor.on_integers(), ceiling.on_integers(), 1 << floor.bits
@@ -352,7 +356,7 @@ def _too_long(most: int) -> DuotoneError:
 
 
 def _ceilings(ceiling: Rounded, boundary: Boundary) -> tuple[Fraction, Fraction]:
-    """Bounds from above on the real optimum at the blue and at the red boundary."""
+    """Upper bounds on the real optimum at the blue and at the red boundary."""
     top = on_line(ceiling, boundary)
     if boundary in ("balanced", "selection"):
         return Fraction(top.blue), Fraction(top.red)

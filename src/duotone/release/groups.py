@@ -1,4 +1,4 @@
-"""Private groups drawn: which of them are shown, with the noisy size of each, or with an answer about each."""
+"""Drawing private groups: which are shown, with the noisy size of each, or with an answer about each."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from duotone.release.coin import Coin
 
 @uninterrupted
 def sizes_drawn(groups: PrivateGroups, people: Any) -> tuple[Array, Array]:
-    """The places of the groups that are shown, of those with so many `people`, and a noisy size for each.
+    """The places of the shown groups, given the number of `people` of each, and a noisy size for each.
 
-    Guarantee: one person's joining or leaving one group changes what is released of it as its privacy definition allows, over
-    all events. A size says how many people there are, and so whether they are at least any number, at no further cost.
+    Guarantee: one person's joining or leaving one group changes what is released about it as its privacy definition
+    allows, over all events. A size says how many people there are, and so whether they are at least any number, at no
+    further cost.
 
     >>> from duotone import ApproxDP, partition_selection
     >>> from duotone.line.table import line_table

@@ -1,5 +1,5 @@
-"""Facts: all that is public about a question and about how it is answered, without the table. Answers: what was released, in
-the shapes that people use."""
+"""Facts: everything public about a question and how it is answered, without the table. Answers: what was released, in
+the forms that people use."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from duotone.words.sentences import Audience, sentence
 
 @dataclass(frozen=True)
 class Facts:
-    """What is asked, of whom, and on which terms. Whoever asked, and whoever reads the answer, may know all of it."""
+    """The question, who is protected, and the terms. Askers and readers of the answer may know all of it."""
 
     question: str
-    """What is asked, in SQL, as a ledger records it without what is declared."""
+    """The question in SQL, as a ledger records it, without declarations."""
     text: str
-    """What is asked, as it was written, for a report."""
+    """The question as it was written, for a report."""
     table: str
     """The table's name, or "the table"."""
     by: tuple[str, ...]
@@ -50,17 +50,17 @@ class Facts:
     person: str
     """Who counts as a person, in words."""
     unit: str
-    """What one of them is called."""
+    """What one person is called."""
     protected: str
     """Whom the budget protects, and under which relation, for a report."""
     clipped: str
     """What is clipped to what; empty for nothing."""
     grids: Mapping[str, str]
-    """The steps that each column is put on; an average and a variance of one column may have two."""
+    """The grid steps of each column; an average and a variance of one column may have two."""
     vouched: Notice | None
-    """What the owner vouches for; None of a stored table."""
+    """What the owner vouches for; None for a stored table."""
     remarks: tuple[Notice, ...]
-    """What to know about the table and the question."""
+    """Notes about the table and the question."""
 
     @property
     def accuracy(self) -> Accuracy | Clearness:
@@ -69,27 +69,28 @@ class Facts:
 
     @property
     def notes(self) -> tuple[Notice, ...]:
-        """What to know about the budget, the table and the question."""
+        """Notes about the budget, the table and the question."""
         return (*self.terms.budget_notes, *self.remarks)
 
     @property
     def clipping(self) -> str | None:
-        """What is clipped before it is counted, in a sentence; None for nothing. Pr[wrong] is that of the answer after it: how
-        much a choice changes is for the table's owner to see (`duotone.tables.inspection`)."""
+        """What is clipped before it is counted, in a sentence; None for nothing. Pr[wrong] is about the answer after
+        clipping: only the table's owner can see how much clipping changes (`duotone.tables.inspection`)."""
         if not self.clipped:
             return None
         return f"clipped before anything is counted: {self.clipped}; Pr[wrong] does not include the effect of clipping"
 
     @property
     def divided(self) -> str | None:
-        """The share of each answer, where the budget is divided, in a sentence."""
+        """The share of each answer, if the budget is divided, in a sentence."""
         terms = self.terms
         if not isinstance(terms, DefiniteTerms) or terms.share == terms.privacy:
             return None
         return f"each answer gets {terms.share}, its share of the budget"
 
     def report(self, budget: str) -> str:
-        """How an answer is made, for a report: the `budget`, whom it protects, what is clipped, how often it is wrong."""
+        """How an answer is made, for a report: the `budget`, whom it protects, what is clipped, how often it is
+        wrong."""
         terms, share, hidden = self.terms, None, None
         if isinstance(terms, DefiniteTerms):
             share = f"each answer with {written_budget(terms.share)}" if terms.share != terms.privacy else None
@@ -116,7 +117,7 @@ class Facts:
         return f"{written_budget(privacy)} {self.protected}"
 
     def document(self, audience: Audience = "python") -> dict[str, Any]:
-        """The same as JSON, the notes as sentences for an audience."""
+        """The same as JSON, with notes as sentences for an audience."""
         if isinstance(self.terms, DefiniteTerms):
             privacy = {"privacy": {**definition_document(self.terms.privacy), "parts": self.terms.parts}}
         else:
@@ -137,7 +138,7 @@ def facts_of(
     terms: Terms,
     compiled: Compiled | None,
 ) -> Facts:
-    """The facts of a question as it was checked; without `asked`, it is only which groups there are."""
+    """The facts of a checked question; without `asked`, the question is which groups there are."""
     vouched = None if source.vouched is None else vouched_for(source.vouched, declared.person)
     limited = most if by and isinstance(terms, DefiniteTerms) else None
     labels = by if asked is None else asked.labels
@@ -193,7 +194,7 @@ def _clipped(compiled: Compiled | None, declared: Dataset, groups: int | None) -
 
 
 def _grids(compiled: Compiled | None) -> Mapping[str, str]:
-    """The steps that each column is put on."""
+    """The grid steps of each column."""
     steps: dict[str, list[str]] = {}
     for compared in [] if compiled is None else compiled.comparisons:
         for column, grid in compared.grids.items():
@@ -219,11 +220,11 @@ class Answers(Released):
     about: str
     """What it was asked about: a dataset of a ledger, or the table by its name."""
     receipt: Receipt | None = None
-    """What it cost, where a ledger was charged."""
+    """The receipt, if a ledger was charged."""
     unanswered: tuple[Key, ...] = ()
     """The groups after the last close call."""
     close_calls: CloseCalls | None = None
-    """The close calls that the dataset was registered with, where they are counted."""
+    """The dataset's registration for close calls, if they are counted."""
     sizes: Mapping[Key, int] = field(default_factory=dict)
     """How many people seem to be in each group, where groups are selected privately and that is known: usually this is off by
     no more than `facts.terms.groups.noise.give_or_take`, and a group that is shown although it is small seems larger."""
@@ -240,12 +241,12 @@ class Answers(Released):
 
     @property
     def estimates(self) -> Mapping[Key, int]:  # type: ignore[override]
-        """Of one count of people: how many there seem to be, by group."""
+        """For a single count of people: the estimated count, by group."""
         count = self.facts.terms.count
         return {} if count is None else {key: count.count(margin.value) for key, margin in self.margins.items()}
 
     def numbers(self, key: Key) -> dict[str, Any]:
-        """How sure an answer is, and the count that it is about."""
+        """How sure an answer is, and the estimated count, if it is about one."""
         margin = self.margins[key].numbers()
         return {**margin, "estimate": self.estimates[key]} if key in self.estimates else margin
 
@@ -274,7 +275,7 @@ class Answers(Released):
 
     @property
     def how_sure(self) -> str:
-        """How sure the answer is, in words; of groups, how many are certain; empty where nothing is known."""
+        """How sure the answer is, in words; for groups, how many are certain; empty if nothing is known."""
         if not self.facts.by:
             return sure.how_sure(self.numbers(()), self.facts.unit) if self.margins else ""
         certain = sum(margin.certain for margin in self.margins.values())
@@ -282,7 +283,7 @@ class Answers(Released):
 
     @property
     def in_words(self) -> dict[Key, tuple[str, ...]]:
-        """Each answer as a word and, where it has a margin, how sure it is."""
+        """Each answer as a word and, if it has a margin, how sure it is."""
         if not self.facts.by:
             return {key: (said, self.how_sure) if self.margins else (said,) for key, said in self.words.items()}
         sure_of = {key: (sure.brief(self.numbers(key)),) for key in self.margins}
@@ -294,7 +295,7 @@ class Answers(Released):
 
     @property
     def meaning(self) -> str:
-        """What the p-value says, in words; empty where there is none, or the answer is certain."""
+        """What the p-value means, in words; empty without one, or if the answer is certain."""
         return sure.meaning(self.numbers(()), word(self.answer)) if self.margins and not self.facts.by else ""
 
     @property
@@ -335,12 +336,12 @@ class Answers(Released):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What whoever reads the answer should know: each a sentence."""
+        """What a reader of the answer should know, one sentence each."""
         return tuple(map(str, self.notices))
 
     @property
     def notices(self) -> tuple[Notice | str, ...]:
-        """The same, for `duotone.words` to say to others."""
+        """The same as notices, for `duotone.words` to say to others."""
         before = None if self.receipt is None else self.receipt.before
         missing = (Notice("groups unanswered", groups=len(self.unanswered)),) if self.unanswered else ()
         return (*self.facts.notes, *([] if before is None else [before.note]), *missing)
@@ -366,7 +367,7 @@ class Answers(Released):
 
     @property
     def _said(self) -> str:
-        """What was answered, for a report."""
+        """The answer, for a report."""
         text, reported = self.facts.text, self._reported()
         keys = {" ".join(map(str, key)): " ".join(said) for key, said in reported.items()}
         if not self.facts.by:
@@ -379,7 +380,7 @@ class Answers(Released):
         return f"{text} was answered for no group, since none may be shown,"
 
     def _reported(self) -> dict[Key, tuple[str, ...]]:
-        """Each answer as a report has it."""
+        """Each answer as a report shows it."""
         if not self.facts.by and self.margins:
             said = word(self.answer)
             return {(): (said, sure.in_report(self.numbers(()), said, self.facts.unit))}
@@ -387,14 +388,15 @@ class Answers(Released):
 
     @property
     def _budget(self) -> str:
-        """The budget and whom it protects; of close calls, that of all answers together."""
+        """The budget and whom it protects; for close calls, the budget of all answers together."""
         if self.close_calls is None:
             return self.facts.budget
         together = f"together with every other clear answer and up to {self.close_calls.count} that are too close to call"
         return f"{written_budget(self.close_calls.budget)} {self.facts.protected}, {together}"
 
     def certificate(self) -> dict[str, Any]:
-        """What proves the mechanism behind each answer, or how many close calls are private: see `duotone check`."""
+        """The proof of the mechanism behind each answer, or of how many close calls are private: see `duotone
+        check`."""
         terms = self.facts.terms
         if isinstance(terms, DefiniteTerms):
             return {**terms.certificate(), "basis": self.facts.basis}

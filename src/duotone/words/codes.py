@@ -62,15 +62,15 @@ SENTENCES: Mapping[str, Text] = {
     "max_rows and per_unit unused": "the inner select makes one row of each person: leave out {o.max_rows} and {o.per_unit}",
     "max_groups missing": "with a unit, say in how many groups one {unit} may count{p.max_groups}: the budget is divided"
     " by it; with 1, a {unit} with rows in several groups counts in only one of them",
-    "max_groups unused": "an inner select has one row of each person, in one group: leave {o.max_groups} out",
+    "max_groups unused": "an inner select has one row per person, in one group: leave {o.max_groups} out",
     "at_least unused": "{o.at_least} is for groups that are selected privately: leave it out",
     "groups missing": "with group by, each group is a question of its own: give the public list of groups{p.groups}, or first"
     " ask which groups may be shown, at a price of its own",
     # the work of a question
     "too much memory": "this question could need {need:,.0f} MiB for {what}, more than the {have:,.0f} MiB that an engine has"
-    " here: make shorter texts of fewer parts, ask about fewer patterns, or let less of a stored text be read{p.longest_text}",
-    "text too long": "this question could make a text of {size:,.0f} characters, and a computed one has {most:,} at most: put"
-    " fewer texts together, or let less of a stored text be read{p.longest_text}",
+    " here: make shorter texts of fewer parts, ask about fewer patterns, or read less of stored texts{p.longest_text}",
+    "text too long": "this question could make a text of {size:,.0f} characters, and the limit is {most:,}: join"
+    " fewer texts, or read less of stored texts{p.longest_text}",
     # reading rows
     "engine failed": "the engine could not answer from this table (what it says might quote rows)",
     "nothing released": "{why}; no answer was released, and {cost}",

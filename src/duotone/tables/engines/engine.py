@@ -1,4 +1,4 @@
-"""What an engine is asked, and how: by plans whose text has brackets, and quietly, since its messages may quote rows."""
+"""The engine interface: plans whose text has brackets, and quiet errors, since an engine's messages may quote rows."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from duotone.model.notice import Notice, why
 
 UNREADABLE = Notice("engine failed")
 ON_FAILURE: ContextVar[Callable[[str], None] | None] = ContextVar("ON_FAILURE", default=None)
-"""Who hears of the kind of error that an engine failed with: whoever holds the table, and nobody else."""
+"""Receives the kind of an engine's error, for the table's owner only."""
 NO_OPERATORS = ("Paren", "Dot", "Kwarg", "PropertyEQ", "Escape")
-"""What sqlglot calls unary or binary, and is no operator between values."""
+"""Nodes that sqlglot calls unary or binary, but that are not operators between values."""
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """What an engine can do beside what every one can."""
+    """Optional abilities of an engine."""
 
     embedded: bool = False
-    """Whether it is DuckDB inside the process: it knows regular expressions, and keeps the far ends while it adds up."""
+    """Whether it is DuckDB inside the process: it has regular expressions, and keeps the extremes while it adds up."""
     proven: bool = True
-    """Whether Duotone's tests run on it; any other is tried on made-up rows before the first question."""
+    """Whether Duotone's tests run on it; any other is tested on made-up rows before the first question."""
     no_casts: str = ""
-    """Why no text can be read as a number or a date there; empty where it can."""
+    """Why text cannot be read as a number or a date there; empty if it can."""
     same_functions: bool = True
-    """Whether every function gives what DuckDB's gives, to the last digit."""
+    """Whether every function agrees with DuckDB's to the last digit."""
     public_rows: int = 10**4
-    """Rows of a public table that are joined, at most: beyond DuckDB they travel with every query."""
+    """Most rows of a joined public table: beyond DuckDB they are sent with every query."""
     bytes_of: str | None = "octet_length"
-    """The function that gives the bytes of a text, which are stored with it."""
+    """The function that returns the bytes of a text, if they are stored with it."""
 
 
 class Engine(Protocol):
-    """What runs plans, which are Ibis expressions, and gives their results as Arrow tables."""
+    """Executes plans (Ibis expressions), and returns Arrow tables."""
 
     @property
     def name(self) -> str:
-        """As errors say it."""
+        """Its name in errors."""
         ...
 
     @property
@@ -56,23 +56,23 @@ class Engine(Protocol):
 
     @property
     def can(self) -> Abilities:
-        """What it can do."""
+        """Its abilities."""
         ...
 
     def run(self, plan: Any) -> Any:
-        """The result of a plan. Whoever calls it does so by `quietly`."""
+        """The result of a plan. Call it through `quietly`."""
         ...
 
     def alive(self) -> bool:
-        """Whether it is still there; no row is read."""
+        """Whether it responds; reads no row."""
         ...
 
     def interrupt(self) -> None:
-        """Stop what it does now, where it can be stopped."""
+        """Interrupt the running query, if possible."""
         ...
 
     def public_table(self, rows: Any, types: Mapping[str, str], /) -> tuple[Any, Callable[[], None]]:
-        """An Arrow table that everybody may know, as one to join, and what forgets it."""
+        """A public Arrow table as one to join, and a function that drops it."""
         ...
 
 
@@ -82,7 +82,7 @@ Draw = Callable[[Any], tuple[Any, Any]]
 
 @runtime_checkable
 class Draws(Protocol):
-    """An engine that can toss Duotone's coins where it counts."""
+    """An engine that can draw Duotone's coins where it counts."""
 
     def kept(self, plan: Any, keys: Sequence[str], draw: Draw) -> Any:
         """The keys of the groups that are shown, each with a noisy `size`, of a plan that counts the `people` of each."""
@@ -90,7 +90,7 @@ class Draws(Protocol):
 
 
 def answers(engine: Engine) -> bool:
-    """Whether an engine elsewhere still answers; no row is read."""
+    """Whether a remote engine responds; reads no row."""
     try:
         quietly(lambda: engine.run(ibis.literal(1).name("one").as_table()), UNREADABLE)
     except DuotoneError:
@@ -100,7 +100,7 @@ def answers(engine: Engine) -> bool:
 
 @contextmanager
 def closed_on_error(close: Callable[[], Any]) -> Iterator[None]:
-    """Close what was opened if what follows fails."""
+    """Close what was opened if the block fails."""
     try:
         yield
     except BaseException:
@@ -110,10 +110,10 @@ def closed_on_error(close: Callable[[], Any]) -> Iterator[None]:
 
 @uninterrupted
 def quietly(work: Callable[[], Any], failure: Notice | str) -> Any:
-    """Do some work of the engine; if it fails, say only that it did.
+    """Call the engine; if it fails, raise an error without details.
 
-    Guarantee: the error that is raised has no trace of the engine's, which might quote rows; and an interrupt stays one, but a
-    new one, without the frames in which rows stand.
+    Guarantee: the error contains nothing of the engine's, which might quote rows; an interrupt stays one, but a new
+    one, without the frames that hold rows.
     """
     done = refused = leaving = None
     failed, kind = True, ""
@@ -128,11 +128,11 @@ def quietly(work: Callable[[], Any], failure: Notice | str) -> Any:
             interrupts.noted = True
         except SystemExit as error:
             leaving = (error.code,)
-        except BaseException as error:  # an engine's panic may be no Exception
+        except BaseException as error:  # an engine's panic may not be an Exception
             kind = type(error).__name__
         if interrupts.noted:
             done = None
-    if interrupts.noted:  # out here, so that nothing is remembered as the context
+    if interrupts.noted:  # raised here, so that it has no context
         raise interrupts.error or KeyboardInterrupt()
     if leaving:
         raise SystemExit(*leaving)
@@ -144,17 +144,17 @@ def quietly(work: Callable[[], Any], failure: Notice | str) -> Any:
 
 
 def sqlglot_of(backend: Any, plan: Any) -> Any:
-    """A plan as a tree of sqlglot for this backend of Ibis, with brackets."""
+    """A plan as a sqlglot tree for this backend of Ibis, with brackets."""
     return bracketed(backend.compiler.to_sqlglot(plan))
 
 
 def bracketed(tree: Any) -> Any:
-    """The same tree with brackets around each operator that stands within another one. Ibis and sqlglot leave some out:
-    `(not a) is null` becomes `not a is null`, which engines read as `not (a is null)`.
+    """The same tree with brackets around each nested operator. Ibis and sqlglot omit some: `(not a) is null` becomes
+    `not a is null`, which engines read as `not (a is null)`.
 
-    Guarantee: the text of the tree is read as the tree, whatever precedence an engine gives its operators.
+    Guarantee: the tree's text parses to the tree, whatever precedence an engine gives its operators.
     """
-    own = tree.copy()  # Ibis puts one node in several places
+    own = tree.copy()  # Ibis shares nodes
     for node in [node for node in own.walk() if is_operator(node) and is_operator(node.parent)]:
         same = isinstance(node, exp.And | exp.Or) and type(node) is type(node.parent)
         sign = isinstance(node.parent, exp.Is) and node.arg_key == "expression"  # is not null

@@ -23,7 +23,7 @@ from duotone.tables.engines.stored_values import OTHER, Columns, Reading, select
 
 UNREACHABLE = "the Spark cluster cannot be reached (what it says is not shown)"
 LIMB = 21
-"""Integers of 64 bits are added up in three parts of so many bits each: no sum overflows before 2^42 rows."""
+"""64-bit integers are added up in three parts of this many bits: no sum overflows before 2^42 rows."""
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
 """What Spark logs may quote rows."""
 
@@ -33,7 +33,7 @@ ABLE = Abilities(no_casts="Spark has casts of its own", same_functions=False)
 
 @dataclass(frozen=True, eq=False)
 class Spark:
-    """A Spark session, which Ibis is connected to.
+    """A Spark session that Ibis is connected to.
 
     Guarantee: every sum is exact, and nothing that the cluster says is passed on.
     """
@@ -44,11 +44,11 @@ class Spark:
     name: str = "Spark"
 
     def run(self, plan: Any) -> Any:
-        """Run a plan as one job."""
+        """Execute a plan as one job."""
         return self.session.sql(self._statement(plan)).toArrow()
 
     def alive(self) -> bool:
-        """Whether the cluster answers."""
+        """Whether the cluster responds."""
         return answers(self)
 
     def interrupt(self) -> None:
@@ -67,10 +67,10 @@ class Spark:
         return counted.mapInArrow(partial(_drawn, draw, tuple(keys)), ", ".join(types)).toArrow()
 
     def public_table(self, rows: Any, types: Mapping[str, str]) -> tuple[Any, Callable[[], None]]:
-        """A small table that everybody may know, as a temporary view, and what forgets it."""
+        """A small public table, as a temporary view, and a function that drops it."""
         name = ibis.util.gen_name("duotone")
         times = [column for column, kind in types.items() if kind.startswith("timestamp")]
-        for column in times:  # as text, since a time without a zone would be taken for one of the session's
+        for column in times:  # as text: a time without a zone would get the session's
             rows = rows.set_column(rows.column_names.index(column), column, rows[column].cast("string"))
         read = {column: f"cast({_quoted(column)} as timestamp_ntz) as {_quoted(column)}" for column in times}
         frame = self.session.createDataFrame(rows).selectExpr(*(read.get(column, _quoted(column)) for column in types))
@@ -79,11 +79,11 @@ class Spark:
         return table, lambda: self.session.catalog.dropTempView(name)
 
     def _statement(self, plan: Any) -> str:
-        """A sum of integers of 64 bits could overflow, and as a decimal it is slow: it is put together from three sums."""
+        """Sums of 64-bit integers could overflow, and decimals are slow: each is composed of three sums."""
         tree = sqlglot_of(self.connection, plan)
         for total in list(tree.find_all(sge.Sum)):
-            counts = isinstance(total.parent, sge.Window)  # which are added up along the scores, and are few enough
-            if not counts and not isinstance(total.this, sge.Cast):  # what is cast is a count or a decimal already
+            counts = isinstance(total.parent, sge.Window)  # a count or a decimal is cast already
+            if not counts and not isinstance(total.this, sge.Cast):  # a count or a decimal is cast already
                 total.replace(_in_parts(total.this))
         return str(tree.sql(self.connection.dialect))
 
@@ -112,7 +112,7 @@ def _drawn(draw: Draw, keys: tuple[str, ...], batches: Iterator[Any]) -> Iterato
 
 
 def open_spark(url: str, name: str | None, vouched: bool = False) -> Source:
-    """A table of the cluster that a URL names: of its catalogue, or Parquet files by their path."""
+    """A table on the cluster of a URL: in its catalogue, or Parquet files by path."""
     try:
         import pyspark  # noqa: F401  # which says so where it is missing, whatever of it was imported before
         from pyspark.sql import SparkSession
@@ -130,7 +130,7 @@ def open_spark(url: str, name: str | None, vouched: bool = False) -> Source:
 
 
 def of_session(session: Any, name: str | None, vouched: bool = False) -> Source:
-    """A table of a session: of its catalogue, or Parquet files by their path."""
+    """A table of a session: in its catalogue, or Parquet files by path."""
     if name is None:
         raise Refusal("several tables", place="a Spark session")
     reader = session.read.parquet if "/" in name else session.table
@@ -163,10 +163,10 @@ def of_frame(frame: Any, name: str | None = None, vouched: bool = False) -> Sour
 
 
 def _stored(frame: Any) -> bool:
-    """Whether a data frame is a table, or files of a kind in which no row changes how another is read, as Spark's own plan
-    says. What another system holds (JDBC, catalogues beyond Spark's own) may be a query there, and an RDD may be computed;
-    of text and JSON, a row may be an error, run over several lines, or decide what the columns hold."""
-    if not hasattr(frame, "_jdf"):  # a session far away does not show its plans
+    """Whether a data frame is a table, or files of a type in which no row changes how another is read, according to
+    Spark's plan. Other systems (JDBC, other catalogues) may hold a query, and an RDD may be computed; in text and JSON,
+    a row may be an error, span several lines, or decide what the columns hold."""
+    if not hasattr(frame, "_jdf"):  # a remote session does not show its plans
         return False
     plan = frame._jdf.queryExecution().analyzed()
     while plan.nodeName() == "SubqueryAlias":
@@ -180,7 +180,7 @@ def _stored(frame: Any) -> bool:
 
 
 def _require_plain(frame: Any) -> None:
-    """Refuse frames that compare text in another way, differ each time, or may fail on some rows only."""
+    """Refuse frames that compare text differently, change each time, or may fail on some rows only."""
     session = frame.sparkSession
     for column in frame.schema.fields:
         if getattr(column.dataType, "collation", "UTF8_BINARY") != "UTF8_BINARY":
@@ -195,7 +195,7 @@ def _require_plain(frame: Any) -> None:
 
 
 def of_type(column: str, held: str) -> Reading:
-    """How a column of one of Spark's types is read: the rule of totality (docs/reading.md)."""
+    """How a column of a Spark type is read: the rule of totality (docs/reading.md)."""
     if held in INTEGERS:
         return Reading("integer", INTEGERS[held], column)
     if decimal := re.fullmatch(r"decimal\((\d+),(\d+)\)", held):
@@ -215,7 +215,7 @@ def of_type(column: str, held: str) -> Reading:
             last = "timestamp_ntz'9999-12-31 23:59:59.999999'"
             inside = f"{column} between timestamp_ntz'0001-01-01 00:00:00' and {last}"
             return Reading("time", "timestamp(6)", f"case when {inside} then {column} end")
-        case "timestamp":  # an instant; the zone of the session is UTC, but is not what this depends on
+        case "timestamp":  # an instant; the session's zone is UTC, but this does not depend on it
             first, last = ("timestamp'0001-01-01 00:00:00 UTC'", "timestamp'9999-12-31 23:59:59.999999 UTC'")
             local = f"convert_timezone(current_timezone(), 'UTC', cast({column} as timestamp_ntz))"
             return Reading("time", "timestamp(6)", f"case when {column} between {first} and {last} then {local} end")
@@ -227,7 +227,7 @@ CALENDARS = [
     f"spark.sql.{source}.{kind}RebaseModeInRead" for source in ("parquet", "avro") for kind in ("datetime", "int96")
     if (source, kind) != ("avro", "int96")
 ]  # fmt: skip
-"""What is done with dates from before the calendar was changed."""
+"""Settings for dates before the calendar reform."""
 
 
 def _quoted(name: str) -> str:
