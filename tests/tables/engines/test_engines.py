@@ -126,10 +126,16 @@ def test_a_cluster_agrees_and_survives_the_death_of_a_worker(parquet: dict[str, 
 def test_groups_are_drawn_by_the_workers(spark: dict[str, Source], monkeypatch: pytest.MonkeyPatch) -> None:
     session = spark["visits"].engine.connection._session
     keys = session.range(0, 40_000).selectExpr("id % 20000 as u", "if(id < 20000, 'few' || id, 'many' || id % 3) as g")
-    monkeypatch.setattr("duotone.tables.compile_question.gather", None)  # the counts never come to the driver
-    privacy = ApproxDP(1, "1e-1")
-    shown = select_groups(keys, ["g"], privacy, unit="u", max_groups=2, vouched=True).answers
-    assert {("many0",), ("many1",), ("many2",)} <= set(shown)
+    privacy, question = ApproxDP(1, "1e-1"), "select g, count(distinct u) >= 6000 group by g"
+    with prepare(keys, question, privacy, unit="u", max_groups=2, vouched=True) as asked:
+        monkeypatch.setattr("duotone.tables.compile_question.gather", None)  # the counts never come to the driver
+        counted = asked.release()
+    reply = select_groups(keys, ["g"], privacy, unit="u", max_groups=2, vouched=True, at_least=2)
+    assert set(reply.answers) == {("many0",), ("many1",), ("many2",)}  # the others have one each
+    for answers in (counted, reply):
+        assert all(abs(answers.sizes[f"many{i}",] - 6667) < 15 for i in range(3))
+        assert all(yes == (answers.sizes[key] >= 6000) for key, yes in answers.answers.items()) or answers is reply
+    shown = counted.answers
     fewest, most = binom.interval(1 - 1e-9, 20_000, float(privacy.split(2).delta))
     assert fewest <= len(shown) - 3 <= most
     assert list(shown) == sorted(shown)
