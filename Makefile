@@ -103,6 +103,7 @@ bench bench-quick: setup
 	$(BIN)/python benchmarks/tables.py $(SMALL)
 	$(BIN)/python benchmarks/margins.py $(SMALL)
 	$(BIN)/python benchmarks/certain.py
+	$(BIN)/python benchmarks/renyi_lines.py
 	$(BIN)/python benchmarks/engines.py postgres $(SMALL)
 	$(BIN)/python benchmarks/engines.py spark $(SMALL)
 	$(BIN)/python benchmarks/engines.py groups $(SMALL)

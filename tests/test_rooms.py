@@ -16,8 +16,8 @@ import duotone
 SOURCE = Path(duotone.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 FORMULAS = (
-    "approx_dp", "iterated_step", "rounded", "certificate_numbers", "audit", "sums", "accounts", "close_calls", "renyi",
-    "renyi_curve",
+    "approx_dp", "iterated_step", "rounded", "renyi", "renyi_curve", "certificate_numbers", "certificate_renyi", "audit",
+    "sums", "accounts", "close_calls",
 )  # fmt: skip
 
 

@@ -17,6 +17,8 @@ GROUPS    Beside answers about groups that are selected privately there is the t
           docs/theory.md says why both together cost no more.
 HONEST    The ratio in the file is e^epsilon, rounded down in a far digit.
 
+Where privacy has an order instead, neighbours are compared by powers, as `by_powers` says, and there is no MARGIN.
+
 A certificate of close calls makes another claim: answers are yes, no, or too close to call, and whatever is asked, one
 question after the other and without end, a fixed number of close calls and any number of other answers are private
 together. The conditions are at `close_calls` and `gains` below; docs/theory.md has the proof.
@@ -101,6 +103,7 @@ def exponential(x):
 
 def definition(privacy):
     """The ratio, which is e^epsilon rounded down; a bound on it from above; and delta."""
+    need("order" not in privacy, "an order where only a ratio may stand")
     y, d = number(privacy["ratio"]), number(privacy["delta"])
     need(y >= 1 and 0 <= d < 1, "the budget is out of range")
     above = y
@@ -111,6 +114,87 @@ def definition(privacy):
         need(y <= below, "the ratio is above e^epsilon")
         need(above - y <= (above - 1) / 2**100, "the ratio is far below e^epsilon")
     return y, above, d
+
+
+def work(c):
+    """How many rows are compared, about."""
+    if type(c["rows"]) is list:
+        return len(c["rows"])
+    return len(listed(c["edges"])) + len(c["rows"]) + sum(len(listed(path)) for path in c["lowered"].values())
+
+
+def by_ratio(y, above, d, one):
+    """Whether p and q are private beside each other; the most beside q; a bound from above on it; and on the balanced value."""
+    left, right, room = y.denominator * d.denominator, y.numerator * d.denominator, y.denominator * d.numerator * one
+
+    def private(p, q):
+        """p <= y * q + d * ONE for both answers and both ways round, without denominators."""
+        pairs = (p, q), (q, p), (one - p, one - q), (one - q, one - p)
+        return all(left * a <= right * b + room for a, b in pairs)
+
+    def most(q, near):  # noqa: ARG001
+        return min(one, (right * q + room) // left, one + (q + d * one - one) / y // 1)
+
+    def ceiling(top, near):  # noqa: ARG001
+        return min(one, -(-(above * top + d * one) // 1), one - (one - top - d * one) // above)
+
+    return private, most, ceiling, lambda _: -(-(above + d) * one // (1 + above))
+
+
+def by_powers(c):
+    """The same four by one Renyi order k + 1, a price and d.
+
+    Of the answer that is likelier beside p than beside q, yes if p > q, what is above d counts alone:
+
+        max(0, p - d)^(k+1) / q^k + (1 - p)^(k+1) / (1 - q)^k <= price,
+
+    and so for 1 - q and 1 - p. Out of ONE, and multiplied out, both are inequalities of whole numbers.
+    """
+    told, one = c["privacy"], 2 ** c["bits"]
+    order, price, d = told["order"], number(told["price"]), number(told["delta"])
+    need(type(order) is int and 2 <= order <= 256, "no such order")
+    need(price >= 1 and 0 <= d < 1, "the budget is out of range")
+    (top, bottom), (part, whole), k = price.as_integer_ratio(), d.as_integer_ratio(), order - 1
+    size = order * (c["bits"] + sum(map(int.bit_length, (top, bottom, part, whole))))
+    need(size <= 2**18 and size**2 * work(c) <= 2**43, "too many rows for numbers this long")
+    right = top * whole**order * one
+
+    @functools.lru_cache(2**14)
+    def spare(q, p):
+        yes, no = q**k, (one - q) ** k
+        return right * yes * no - bottom * (max(0, p * whole - part * one) ** order * no + ((one - p) * whole) ** order * yes)
+
+    def private(p, q):
+        p, q = max(p, q), min(p, q)
+        return spare(q, p) >= 0 and spare(one - p, one - q) >= 0
+
+    def most(q, near):
+        """The largest p that is private beside q: Newton's steps from `near` lead next to it, doubling and halving to it."""
+        if q == 0 or (one - q) * whole <= part * one:  # one of p - d and 1 - q - d is not above 0
+            return one if q else part * one // whole
+        for _ in range(64):
+            near = max(q, min(near, one - 1))
+            here, on = spare(q, near), spare(q, near + 1)
+            also, next_to = spare(one - near, one - q), spare(one - near - 1, one - q)
+            moved = min(a // (a - b) if a > b else one for a, b in ((here, on), (also, next_to)))
+            near += moved
+            if -1 <= moved <= 1:
+                break
+        low = high = max(q, min(near, one - 1))
+        apart = 1
+        while not private(low, q):
+            low, high, apart = max(q, low - apart), low, 2 * apart
+        while low == high or private(high, q):
+            low, high, apart = high, min(one, high + apart), 2 * apart
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if private(middle, q) else (low, middle)
+        return low
+
+    def ceiling(top, near):
+        return min(one, most(top, near) + 1) if top else -(-part * one // whole)
+
+    return private, most, ceiling, lambda t: t + 1
 
 
 def logarithm(top, bottom, places):
@@ -230,17 +314,14 @@ def check(c):
     need(c["outcomes"] == ["yes", "no"], "outcomes that are not known")
     claims = c["claims"]
     need(claims["private"] is True and claims["optimal"] is True and claims["loss"] == "2^-60", "other claims")
-    one, (y, above, d) = 2 ** c["bits"], definition(c["privacy"])
+    one, by_order = 2 ** c["bits"], "order" in c["privacy"]
+    y, above, d = (Q(1), Q(1), Q(0)) if by_order else definition(c["privacy"])
+    private, most, ceiling, best = by_powers(c) if by_order else by_ratio(y, above, d, one)
     left, right, room = y.denominator * d.denominator, y.numerator * d.denominator, y.denominator * d.numerator * one
 
-    def private(p, q, left=left, right=right, room=room):
-        """p <= y * q + d * ONE for both answers in both directions, without denominators."""
-        pairs = (p, q), (q, p), (one - p, one - q), (one - q, one - p)
-        return all(left * a <= right * b + room for a, b in pairs)
-
-    def tight(t, q, hair=()):
+    def tight(t, q, private=private):
         """t is private beside q, and t + 1 is not."""
-        return private(t, q, *hair) and (t == one or not private(t + 1, q, *hair))
+        return private(t, q) and (t == one or not private(t + 1, q))
 
     def margin(yes, cap):
         """Noise, and noise moved by one, over all sets of values: worst is the set of values more likely than y allows.
@@ -257,10 +338,6 @@ def check(c):
             for a, b in zip(t, t[1:]):
                 need(left * a <= right * b and left * b <= right * a, "a margin is not private")
 
-    def ceiling(top):
-        """An upper bound on every real mechanism, out of ONE, beside one that has at most `top`."""
-        return min(one, -(-(above * top + d * one) // 1), one - (one - top - d * one) // above)
-
     def close(top, t):
         need(top - t < one >> 60, "rounding costs 2^-60 or more")
         return top
@@ -271,12 +348,11 @@ def check(c):
         apart = abs(told.numerator * one - wrong * told.denominator)
         need(apart * 2**1070 <= told.denominator * (wrong * 2**1020 + one), "a wrong error")
 
-    def fixed_value(told, t, held=None, hair=()):
+    def fixed_value(told, t, held=None, private=private):
         """A boundary value is the requested one, rounded down or held lower; returns a bound on the real one."""
         if told == "balanced":
-            best = private(t, one - t, *hair) and (t == one or not private(t + 1, one - t - 1, *hair))
-            need(best, "not the best balanced boundary")
-            return close(-(-(above + d) * one // (1 + above)), t)
+            need(private(t, one - t) and (t == one or not private(t + 1, one - t - 1)), "not the best balanced boundary")
+            return close(best(t), t)
         need(0 <= number(told) <= 1, "a boundary value is no probability")
         full = number(told) * one // 1
         need(t == full if held is None else t == held <= full, "a boundary value is not the one asked for")
@@ -284,29 +360,33 @@ def check(c):
 
     if type(c["rows"]) is list:
         red, blue = ([row[i] for row in side] for i, side in zip((1, 0), by_level(c)))
-        cap, enough = c["cap"], d * 2 ** (c["bits"] // 2) >= 1
-        need(claims["margin"] is True, "other claims")
-        margin([*(one - t for t in red[::-1]), *blue], cap)
-        a, b = (y, d - Q(1, 2 ** (3 * c["bits"] // 4))) if enough else (y - (y - 1) / 2**96, Q(0))
-        hair = a.denominator * b.denominator, a.numerator * b.denominator, a.denominator * b.numerator * one
+        cap, hair = c["cap"], private
+        if by_order:
+            need("margin" not in claims and cap is None, "other claims")
+        else:
+            need(claims["margin"] is True, "other claims")
+            margin([*(one - t for t in red[::-1]), *blue], cap)
+            enough = d * 2 ** (c["bits"] // 2) >= 1
+            a, b = (y, d - Q(1, 2 ** (3 * c["bits"] // 4))) if enough else (y - (y - 1) / 2**96, Q(0))
+            hair = by_ratio(a, above, b, one)[0]
         if c["boundary"] == "selection":
             need(red[0] == one and tight(blue[0], 0, hair), "the answer about an empty group is not fixed at no")
-            tops = ceiling(0), one
+            tops = ceiling(0, 0), one
         else:
-            top = fixed_value(c["boundary"], blue[0], hair=hair)
+            top = fixed_value(c["boundary"], blue[0], private=hair)
             balanced = c["boundary"] == "balanced"
             need(red[0] == blue[0] if balanced else tight(red[0], one - blue[0], hair), "the red boundary is off")
-            tops = top, top if balanced else ceiling(one - blue[0])
+            tops = top, top if balanced else ceiling(one - blue[0], red[0])
         need(private(blue[0], one - red[0]), "the boundary is not private")
         for row, t in zip(c["rows"], [*red[::-1], *blue]):
             error(row["error"], t)
         for side, top in (blue, tops[0]), (red, tops[1]):
             need(all(tight(*pair, hair) for pair in zip(side[1:], side)), "a level is not as truthful as possible")
             for people, t in enumerate(side, 1):
-                last, top = close(top, t), ceiling(top)
+                last, top = close(top, t), ceiling(top, side[min(people, len(side) - 1)])
                 if people == min(cap or len(side), len(side)):  # further levels are answered like this one
                     close(last if top == last else one, t)
-        said = f"{len(blue) + len(red)} levels, with their margins,"
+        said = f"{len(blue) + len(red)} levels" + ", with their margins," * (not by_order)
         if "selection" not in c:
             return said
         chosen = c["selection"]
@@ -324,8 +404,7 @@ def check(c):
     used = [number(v) for v in (boundary.values() if isinstance(boundary, dict) else [boundary]) if v != "balanced"]
     longest = max([sum(map(int.bit_length, v.as_integer_ratio())) for v in used], default=0)
     size = one.bit_length() + longest + sum(n.bit_length() for v in (y, above, d) for n in v.as_integer_ratio())
-    work = len(c["edges"]) + len(nodes) + sum(len(listed(path)) for path in lowered.values())
-    need(size <= 2**14 or size * work <= 2**31, "too much work with numbers this long")
+    need(size <= 2**14 or size * work(c) <= 2**31, "too much work with numbers this long")
 
     def says(n, answer):
         return t[n] if colour[n] == answer else one - t[n]
@@ -347,7 +426,7 @@ def check(c):
             need(steps <= joined and len(set(path)) == len(path), f"no path to {named(n)}, or it comes to a dataset twice")
             held = number(asked[path[0]]) * one // 1
             for _ in path[1:]:  # as large as is private beside the one before, rounded down
-                held = min(one, (right * held + room) // left, one + (held + d * one - one) / y // 1)
+                held = most(held, held)
         top[n] = fixed_value(asked[n], t[n], held)
     for n in nodes:
         error(nodes[n]["error"], t[n])
@@ -361,7 +440,8 @@ def check(c):
             n = w
         for n in reversed(chain):
             w = nodes[n]["from"]
-            top[n] = close(ceiling(top[w] if colour[w] == colour[n] else one - number(asked[w]) * one // 1), t[n])
+            beside = top[w] if colour[w] == colour[n] else one - number(asked[w]) * one // 1
+            top[n] = close(ceiling(beside, t[n]), t[n])
     return f"{len(nodes)} datasets"
 
 
@@ -375,6 +455,8 @@ def budget(c):
         return f"at most {rounded_up.divide(Decimal(Q(text).numerator), Decimal(Q(text).denominator))}"
 
     def known(privacy):
+        if "order" in privacy:
+            return f"order {privacy['order']}, price {shown(privacy['price'])}, delta {shown(privacy['delta'])}"
         first = "ratio" if privacy["epsilon"] is None else "epsilon"
         return f"{first} {shown(privacy[first])}, delta {shown(privacy['delta'])}"
 

@@ -95,6 +95,7 @@ def plain_certificate(table: Table, graph: ColouredGraph) -> dict[str, Any]:
     truth = {d: table.yes(d) if graph.colour(d) == "blue" else one - table.yes(d) for d in graph.names}
     held_by = plain_witnesses(table, graph, truth)
     boundary = table.boundary
+    assert isinstance(privacy, ApproxDP)
     if isinstance(boundary, dict):
         boundary = {label(d): str(Fraction(m)) for d, m in boundary.items()}
     return {
@@ -126,6 +127,7 @@ def plain_certificate(table: Table, graph: ColouredGraph) -> dict[str, Any]:
 def plain_witnesses(table: Table, graph: ColouredGraph, truth: dict[Any, int]) -> dict[Any, Any]:
     """Who holds each dataset down: a queue from the fixed ones, and what Definition 1 allows at most, rounded down."""
     one = 2**table.bits
+    assert isinstance(table.privacy, ApproxDP)
     ratio, delta = table.privacy.exp_epsilon, Fraction(table.privacy.delta)
     crossing = {d for d in graph.names if any(graph.colour(e) != graph.colour(d) for e in graph.neighbours(d))}
     fixed = {d for d in crossing if table.boundary == "balanced" or graph.colour(d) == "blue"}

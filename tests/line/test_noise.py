@@ -59,6 +59,7 @@ def test_all_events_at_all_levels(line: LineMechanism) -> None:
     table = line_table(line)
     privacy, one = table.privacy, 2**table.bits
     assert table.cap is not None
+    assert isinstance(privacy, ApproxDP)
     ends = range(-table.cap - 1, table.cap + 1) if table.cap < 60 else [*range(-table.cap - 1, -table.cap + 6), *range(-20, 20)]
     by_level = {level: margins_at(table, level) for level in ends}
     for level, shares in by_level.items():
@@ -222,7 +223,7 @@ def test_refusals() -> None:
 
     with pytest.raises(DuotoneError, match="only the table of yes and no by level"):
         _ = graph_table(families.figure_2(), ApproxDP(1)).noise
-    with pytest.raises(DuotoneError, match="a dataset of a graph has no margin"):
+    with pytest.raises(DuotoneError, match="a dataset of a graph, or under one Rényi order, has no margin"):
         _ = Coin(graph_table(families.figure_2(), ApproxDP(1))).answer("h").certain
     margin = Margin(5, line_table(balanced(ApproxDP(1, "1e-6"))).noise)
     bad: Any

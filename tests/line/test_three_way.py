@@ -31,6 +31,7 @@ def rate(entry: int, table: Table) -> Decimal:
 @pytest.mark.parametrize(("step", "wrong"), CASES)
 def test_neighbours_clocks_differ_by_the_ratio_and_no_entry_could_be_larger(step: str, wrong: str) -> None:
     table = table_of(step, wrong)
+    assert isinstance(table.privacy, ApproxDP)
     y = table.privacy.exp_epsilon
     ratio = DIGITS.divide(Decimal(y.numerator), Decimal(y.denominator))
     assert table.blue[0] == table.row(0)[2] == int(Fraction(wrong) * 2**table.bits)

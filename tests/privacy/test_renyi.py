@@ -16,23 +16,10 @@ from hypothesis import strategies as st
 from duotone import ApproxDP, DuotoneError
 from duotone.privacy.renyi import LARGEST_ORDER, RenyiDP, best_order, price_of, renyi_budget
 from support.oracles import indistinguishable
+from support.renyi import close, divergence
 from support.strategies import exact_budgets, probabilities, renyi_budgets
 
 NAN = float("nan")
-
-
-def divergence(order: int, p: Fraction, q: Fraction, delta: Fraction = Fraction(0)) -> Fraction | float:
-    """Σ p^order / q^(order − 1) over yes and no, but for a part of p that lacks delta where it is larger than q."""
-    total: Fraction | float = Fraction(0)
-    for a, b, lacks in ((p, q, delta if p > q else 0), (1 - p, 1 - q, delta if p < q else 0)):
-        part = max(Fraction(0), a - lacks)
-        total += 0 if part == 0 else math.inf if b == 0 else part**order / b ** (order - 1)
-    return total
-
-
-def close(privacy: RenyiDP, p: Fraction, q: Fraction) -> bool:
-    """The definition, written out."""
-    return max(divergence(privacy.order, *pair, privacy.delta) for pair in ((p, q), (q, p))) <= privacy.price
 
 
 @given(renyi_budgets, probabilities, probabilities)
@@ -179,7 +166,8 @@ def test_the_best_order_needs_the_fewest_people(budget: ApproxDP, answers: int, 
             )
         except DuotoneError:
             continue
-        truth, people[order] = each.balance(), 1
+        truth: Any = each.balance()
+        people[order] = 1
         while 1 - truth > wrong:
             truth, people[order] = float(each.step(truth)), people[order] + 1
     assert people[best] == min(people.values())

@@ -104,7 +104,7 @@ def test_what_can_be_written_can_be_proved(
     certificate = json.loads(json.dumps(table.certificate()))
     assert prove(certificate).startswith("private and optimal")
     assert tool.check(certificate) == f"{len(table)} levels, with their margins,"
-    assert "epsilon" in tool.budget(certificate) or table.privacy.epsilon_exact is None
+    assert "epsilon" in tool.budget(certificate) or budget.epsilon_exact is None
 
 
 def test_a_value_that_no_certificate_could_write_is_refused() -> None:

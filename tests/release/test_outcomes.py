@@ -89,7 +89,7 @@ def test_probabilities_sum_to_one_and_both_sides_agree_at_the_boundary() -> None
 
 def test_short_tables_have_no_coin() -> None:
     with pytest.raises(DuotoneError, match="at least 72 bits"):
-        Coin(mirrored(TABLE.privacy, 1, (1, 2), bits=64))
+        Coin(mirrored(ApproxDP("0.5"), 1, (1, 2), bits=64))
     assert TABLE.chances(0)[2] <= Fraction(1, 20)
 
 

@@ -19,6 +19,7 @@ from duotone.graphs.table import graph_table
 from duotone.ledger.close_calls import CloseCalls, Grid, deltas
 from duotone.line.table import line_table
 from duotone.line.three_way import ThreeWay
+from duotone.privacy.renyi import RenyiDP
 from duotone.release.certificate import Unproved
 
 TOOL = Path(__file__).parents[2] / "tools" / "check_certificate.py"
@@ -159,6 +160,23 @@ def good() -> list[dict[str, Any]]:
         small_close_calls(ApproxDP(1, "1/3"), ThreeWay(ApproxDP("1/2"), "0.01"), jump=1),
     ]
     return [*(json.loads(json.dumps(table.certificate())) for table in tables), *calls]
+
+
+def good_renyi() -> list[dict[str, Any]]:
+    """The same under one Rényi order."""
+    fork = ColouredGraph([("a", "r"), ("r", "b"), ("b", "c")], {"a": "blue", "b": "blue", "c": "blue", "r": "red"})
+    pure, with_delta, loose = RenyiDP(20, "7/5"), RenyiDP(20, "6/5", "1/20"), RenyiDP(3, 40, "1/10")
+    tables = [
+        line_table(balanced(pure)),
+        line_table(balanced(loose)),
+        line_table(with_boundary(with_delta, "1/3")),
+        line_table(partition_selection(with_delta)),
+        graph_table(fork, pure),
+        graph_table(fork, loose, "3/5"),
+        graph_table(fork, with_delta, {"a": "0.45", "b": "0.5"}),
+        graph_table(fork, pure, {"a": "0.5", "b": pure.step(pure.step(0.5))}),
+    ]
+    return [json.loads(json.dumps(table.certificate())) for table in tables]
 
 
 JUNK: list[Any] = [

@@ -62,7 +62,8 @@ def kept(terms: Terms) -> dict[str, Any]:
 
 def at_its_price(question: Prepared, terms: Terms) -> dict[str, Any]:
     """The same; for a question planned by its error, with the price that follows, since that is what is approved."""
-    epsilon = question.terms.privacy.epsilon_exact if isinstance(question.terms, DefiniteTerms) else None
+    privacy = question.terms.privacy
+    epsilon = privacy.epsilon_exact if isinstance(question.terms, DefiniteTerms) and isinstance(privacy, ApproxDP) else None
     if terms.error is None or epsilon is None:
         return kept(terms)
     return kept(terms.model_copy(update={"epsilon": written(epsilon), "error": None}))
@@ -74,7 +75,7 @@ def asked_at(question: Prepared, terms: Terms) -> dict[str, Any]:
         return kept(terms)
     privacy = question.terms.privacy
     price = {"delta": written(Fraction(privacy.delta))}
-    if privacy.epsilon_exact is not None:
+    if isinstance(privacy, ApproxDP) and privacy.epsilon_exact is not None:
         price["epsilon"] = written(privacy.epsilon_exact)
     return {name: value for name, value in kept(terms).items() if name != "error"} | price
 

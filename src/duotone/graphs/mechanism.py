@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import overload
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from duotone.graphs.morphism import Morphism
 from duotone.graphs.values import ValuesByDataset
 from duotone.html import bar
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.definition import Array, PrivacyDefinition, exactly
+from duotone.privacy.definition import Allows, Array, PrivacyDefinition, exactly
 from duotone.privacy.numbers import Given, Number, complement, probability
+from duotone.privacy.renyi import RenyiDP
 from duotone.resources import everywhere
 
 
@@ -132,9 +134,9 @@ class Mechanism:
         slacks: dict[tuple[int, bool], Fraction] = {}
         for c, x in enumerate(yes):  # the lower of two yes, or of two no, limits the other
             if above[c] >= c:
-                slacks[c, True] = Fraction(exact.step(x)) - yes[above[c]]
+                slacks[c, True] = _slack(exact, x, yes[above[c]])
             if below[c] <= c:
-                slacks[c, False] = Fraction(exact.step(1 - x)) - (1 - yes[below[c]])
+                slacks[c, False] = _slack(exact, 1 - x, 1 - yes[below[c]])
         if not slacks:
             return Check(True, None, None)
         worst = min(slacks.values())
@@ -143,10 +145,22 @@ class Mechanism:
         i, j = _first_pair(self.graph, rank, above, below)
         return Check(bool(worst >= 0), (self.graph.names[i], self.graph.names[j]), worst)
 
+    @overload
     def tightest(
         self, *, epsilon: Given | None = None, exp_epsilon: Given | None = None, delta: Given | None = None
-    ) -> ApproxDP:
-        """The strongest (ε, δ) the mechanism satisfies: give ε (or e^ε) for the least δ, or δ for the least ε.
+    ) -> ApproxDP: ...
+    @overload
+    def tightest(self, *, order: int, delta: Given = 0) -> RenyiDP: ...
+    def tightest(
+        self,
+        *,
+        epsilon: Given | None = None,
+        exp_epsilon: Given | None = None,
+        order: int | None = None,
+        delta: Given | None = None,
+    ) -> ApproxDP | RenyiDP:
+        """The strongest (ε, δ) the mechanism satisfies: give ε (or e^ε) for the least δ, or δ for the least ε; or give a Rényi
+        order for the least price.
 
         >>> edge = ColouredGraph([(1, 2)], {1: "blue", 2: "red"})
         >>> Mechanism.from_yes(edge, {1: "3/4", 2: "1/4"}).tightest(delta=0)
@@ -157,6 +171,10 @@ class Mechanism:
         above, _ = _extremes(self.graph, rank, len(yes), everyone)
         _, below = _extremes(self.graph, rank, len(yes), ~everyone)
         pairs = [(yes[c], yes[other]) for side in (above, below) for c, other in enumerate(side) if 0 <= other < len(yes)]
+        if order is not None:
+            if not (epsilon is None and exp_epsilon is None):
+                raise DuotoneError("give epsilon (or exp_epsilon) or an order, not both")
+            return RenyiDP.tightest(pairs, order=order, delta=0 if delta is None else delta)
         return ApproxDP.tightest(pairs, epsilon=epsilon, exp_epsilon=exp_epsilon, delta=delta)
 
     def dominates(self, other: Mechanism) -> bool:
@@ -209,6 +227,12 @@ class Mechanism:
     def dual(self) -> Mechanism:
         """The same probabilities of the truth on the graph with its colours swapped (Remark 2)."""
         return Mechanism(self.graph.dual(), self.truth)
+
+
+def _slack(privacy: PrivacyDefinition, x: Fraction, y: Fraction) -> Fraction:
+    """By how much y is below what x allows; 0 where that is next to y, and only the definition itself can tell."""
+    slack = Fraction(privacy.step(x)) - y
+    return Fraction(0) if slack < 0 and isinstance(privacy, Allows) and privacy.allows(x, y) else slack
 
 
 def _extremes(graph: ColouredGraph, rank: Array, ranks: int, blue: Array) -> tuple[Array, Array]:

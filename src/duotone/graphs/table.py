@@ -13,14 +13,14 @@ from duotone.graphs.graph import ColouredGraph
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.optimum import Boundary, boundary_values, design, nearest_first, path_back
 from duotone.graphs.values import ValuesByDataset
-from duotone.line.table import YES_NO, Table, boundary_text, require_approx_dp, wide_enough
-from duotone.privacy.approx_dp import ApproxDP
+from duotone.line.table import YES_NO, Table, boundary_text, require_tabled, wide_enough
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Number
 from duotone.privacy.rounded import Rounded
+from duotone.privacy.text import Definition
 
 
-def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "balanced") -> Table:
+def graph_table(graph: ColouredGraph, privacy: Definition, boundary: Boundary = "balanced") -> Table:
     """The integers from which answers by dataset are drawn, each with a witness that no more truth is possible.
 
     >>> from duotone import ApproxDP
@@ -29,7 +29,7 @@ def graph_table(graph: ColouredGraph, privacy: ApproxDP, boundary: Boundary = "b
     >>> round(table.yes("111") / 2**table.bits, 12)
     0.9
     """
-    require_approx_dp(privacy)
+    require_tabled(privacy)
     design(graph, privacy, boundary)  # raises if the boundary is invalid or infeasible
     if isinstance(boundary, ValuesByDataset | np.ndarray):
         rim = np.flatnonzero(graph.blue & graph.on_boundary).tolist()

@@ -11,6 +11,7 @@ from duotone.line.mechanism import Boundary, LineMechanism, balanced
 from duotone.line.table import line_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, exact, number, show
+from duotone.privacy.text import Definition
 
 PRECISE = 2**30
 """The two costs differ by at most one part in PRECISE."""
@@ -20,7 +21,7 @@ STEPS = (*(Fraction(digits * 10**power, 10**6) for power in range(1, 6) for digi
 """The values of ε that are tried: three digits, from 0.001 to 100."""
 
 
-def boundary_for_costs(privacy: ApproxDP, false_no: Given, false_yes: Given) -> Boundary:
+def boundary_for_costs(privacy: Definition, false_no: Given, false_yes: Given) -> Boundary:
     """The truth at the blue boundary for which `false_no` · Pr[false no] = `false_yes` · Pr[false yes] at the two boundaries.
 
     At best, Pr[false yes] is 1 − φ(Pr[false no]), which falls as Pr[false no] rises: so the two costs are equal at one

@@ -27,8 +27,9 @@ from duotone.line.rows_json import Datasets, RowsJson
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array, PrivacyDefinition
 from duotone.privacy.numbers import probability, show
+from duotone.privacy.renyi import FURTHEST, RenyiDP
 from duotone.privacy.rounded import Rounded, shrunk
-from duotone.privacy.text import definition_object
+from duotone.privacy.text import Definition, definition_object
 
 LOSS = Fraction(1, 2**60)
 """The most that rounding may cost, in probability, at any level or dataset."""
@@ -87,9 +88,8 @@ class Table:
     truth could be larger by one, given the boundary; `loss`, how far any is below the real optimum, is less than 2^−60.
     """
 
-    privacy: ApproxDP
-    """The cost of one draw; for answers that may be too close to call, how much neighbours' clocks differ
-    (`three_way`)."""
+    privacy: Definition
+    """What one draw costs; of answers that may be too close to call, by how much neighbours' clocks differ (`three_way`)."""
     outcomes: tuple[Any, ...]
     """The outcomes, in the order of a row."""
     bits: int
@@ -165,9 +165,16 @@ class Table:
         """Pr[no]·2^bits by level from −1 downwards, where no is the truth."""
         return tuple([row[-1] for row in self.entries[self.levels[0] - self.lowest : -self.lowest][::-1]])
 
+    @property
+    def has_margins(self) -> bool:
+        """Whether a margin is free: of yes and no by level, under (ε, δ). Under one Rényi order it would cost more."""
+        return self.graph is None and self.outcomes == YES_NO and isinstance(self.privacy, ApproxDP)
+
     @cached_property
     def noise(self) -> Noise:
-        """For yes and no by level: the noise that makes a level a margin."""
+        """Of yes and no by level: the noise that makes a level a margin."""
+        if isinstance(self.privacy, RenyiDP):
+            raise DuotoneError("under one Rényi order an answer has no margin: ask under (epsilon, delta) for one")
         if self.graph is not None or self.outcomes != YES_NO:
             raise DuotoneError("only the table of yes and no by level has margins")
         return Noise(tuple([row[0] for row in self.entries]), self.lowest, self.bits, self.cap, self.tossed)
@@ -211,7 +218,8 @@ class Table:
         beside = {"boundary": boundary}
         if self.graph is not None:
             return self.document(OPTIMAL, {**beside, "lowered": lowered})
-        return self.document({**OPTIMAL, "margin": True}, {**beside, "cap": self.cap})
+        claims = {**OPTIMAL, "margin": True} if self.has_margins else OPTIMAL
+        return self.document(claims, {**beside, "cap": self.cap})
 
     def document(self, claims: Mapping[str, Any], beside: Mapping[str, Any]) -> RowsJson:
         """A certificate of format version 1 (docs/theory.md): the claims, what they need, and the rows."""
@@ -251,8 +259,8 @@ def line_table(mechanism: LineMechanism) -> Table:
     >>> len(table.blue), table.blue[-1] == 2**table.bits, table.loss < 2**-60
     (15, True, True)
     """
-    privacy, boundary = require_approx_dp(mechanism.privacy), mechanism.boundary
-    boundary_text(boundary)  # raises what no certificate could state
+    privacy, boundary = require_tabled(mechanism.privacy), mechanism.boundary
+    boundary_text(boundary)  # raises what no certificate could say
 
     def build(bits: int) -> Table | None:
         floor, ceiling = Rounded(shrunk(privacy, bits), bits), Rounded(privacy, bits, up=True)
@@ -260,11 +268,14 @@ def line_table(mechanism: LineMechanism) -> Table:
             return None  # with more bits there is room for this δ
         low, tops = on_line(floor, boundary), _ceilings(ceiling, boundary)
         starts = Fraction(low.blue), Fraction(low.red)
-        cap = None if floor.privacy.delta > 0 else max(_almost_certain(floor, start) for start in starts)
+        clipped = isinstance(privacy, ApproxDP) and not floor.privacy.delta > 0
+        cap = max(_almost_certain(floor, start) for start in starts) if clipped else None
         first = _side(floor, ceiling, starts[0], tops[0], cap)
         second = first if (starts[0], tops[0]) == (starts[1], tops[1]) else _side(floor, ceiling, starts[1], tops[1], cap)
         one, loss = 1 << bits, Fraction(max(first[1], second[1]), 2**bits)
         rows = (*((one - t, t) for t in second[0][::-1]), *((t, one - t) for t in first[0]))
+        if isinstance(privacy, RenyiDP):
+            return Table(privacy, YES_NO, bits, rows, -len(second[0]), boundary=boundary, loss=loss)
         cap = len(rows) - 1 if cap is None else cap
         private = margin_is_private([yes for yes, _ in rows], bits, privacy)
         return Table(privacy, YES_NO, bits, rows, -len(second[0]), cap, boundary=boundary, loss=loss) if private else None
@@ -293,10 +304,10 @@ def reach(mechanism: LineMechanism) -> Reach:
     >>> reach(balanced(ApproxDP(1, "1e-6")))
     Reach(answers=15, margins=29)
     """
-    privacy = require_approx_dp(mechanism.privacy)
-    boundary_text(mechanism.boundary)  # raises what no certificate could state
+    privacy = require_tabled(mechanism.privacy)
+    boundary_text(mechanism.boundary)  # raises what no certificate could say
     floor = Rounded(shrunk(privacy, FEWEST_BITS), FEWEST_BITS)
-    if floor.reaches_one:
+    if isinstance(privacy, ApproxDP) and floor.reaches_one:
         low, exact = on_line(floor, mechanism.boundary), on_line(privacy.exactly(), mechanism.boundary)
         latest = [floor.settles_after(side) for side in (low.blue, low.red)]
         if max(latest) < SHORT or (max(latest) < LONGEST // 2 and latest == [*exact.certain]):  # far from the longest
@@ -332,18 +343,22 @@ def _almost_certain(floor: Rounded, start: Fraction) -> int:
 def _side(floor: Rounded, ceiling: Rounded, start: Fraction, top: Fraction, cap: int | None) -> tuple[tuple[int, ...], int]:
     """A side of the line, and the largest gap to its upper bound; beyond the side's end the bound may rise to 1.
 
-    It ends where φ changes nothing more; with a `cap`, it has 2·cap − 1 levels, so that margins up to cap are within
-    it.
+    It ends where φ changes nothing more; with a `cap`, it has 2·cap − 1 levels, so that margins up to cap are within it. Of one
+    Rényi order it ends where a mistake is as rare as CERTAIN.
     """
-    most = min(LONGEST, LARGEST // floor.bits)
+    most, privacy = min(LONGEST, LARGEST // floor.bits), floor.privacy
+    renyi = isinstance(privacy, RenyiDP)
+    if isinstance(privacy, RenyiDP) and start > 0 and privacy.steps_at_least() > (most := FURTHEST):
+        raise _too_long(most, renyi=True)
     down, up, one = floor.on_integers(), ceiling.on_integers(), 1 << floor.bits
     here, bound = (gmpy2.mpz(int(x * one)) for x in (start, top))
-    if cap is None and float(start) > 0 and down(here) != here and floor.privacy.iterate(float(start), most)[1] > LOSS:
+    if not renyi and cap is None and float(start) > 0 and down(here) != here and privacy.iterate(float(start), most)[1] > LOSS:
         raise _too_long(most)  # at once, rather than after a million steps
     side, worst, end = [int(here)], bound - here, None if cap is None else 2 * cap - 1
-    while len(side) != end and ((following := down(here)) != here or end is not None):
+    rare = int(CERTAIN * one) if renyi else -1
+    while len(side) != end and one - here > rare and ((following := down(here)) != here or end is not None):
         if len(side) >= most:
-            raise _too_long(most)
+            raise _too_long(most, renyi=renyi)
         here, bound = following, up(bound)
         side.append(int(here))
         worst = max(worst, bound - here)
@@ -351,8 +366,9 @@ def _side(floor: Rounded, ceiling: Rounded, start: Fraction, top: Fraction, cap:
     return tuple(side), int(max(worst, (bound if up(bound) == bound else one) - last))
 
 
-def _too_long(most: int) -> DuotoneError:
-    return DuotoneError(f"this budget needs a table of more than {most} levels: raise epsilon or delta")
+def _too_long(most: int, *, renyi: bool = False) -> DuotoneError:
+    by = "the price or delta" if renyi else "epsilon or delta"
+    return DuotoneError(f"this budget needs a table of more than {most} levels: raise {by}")
 
 
 def _ceilings(ceiling: Rounded, boundary: Boundary) -> tuple[Fraction, Fraction]:
@@ -379,8 +395,10 @@ def boundary_text(boundary: object) -> str:
     return text
 
 
-def require_approx_dp(privacy: PrivacyDefinition) -> ApproxDP:
+def require_tabled(privacy: PrivacyDefinition) -> Definition:
     """The definition, if tables exist for it."""
-    if not isinstance(privacy, ApproxDP):
-        raise DuotoneError("exact tables exist for (epsilon, delta)-privacy")
+    if not isinstance(privacy, ApproxDP | RenyiDP):
+        raise DuotoneError("exact tables exist for (epsilon, delta)-privacy and for one Rényi order")
+    if isinstance(privacy, RenyiDP) and privacy.price == 1 and privacy.delta == 0:
+        raise DuotoneError("a price of 1 with a delta of 0 allows no answer that tells anything: raise the price")
     return privacy

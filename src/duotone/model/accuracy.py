@@ -16,7 +16,8 @@ from duotone.line.mechanism import MARGINS, on_line
 from duotone.line.table import Table
 from duotone.line.three_way import clear_from
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.numbers import show
+from duotone.privacy.renyi import RenyiDP
+from duotone.privacy.text import Definition, definition_document
 
 Basis = Literal["exact distance", "safe bound"]
 NOTHING = 1e-12
@@ -64,22 +65,33 @@ on, always certain from 29
         """Pr[certain] at a margin: how often no noise could have turned the answer. (For a yes or a no, whichever is
         rarer.)"""
         _check_margin(margin)
-        noise = self.table.noise
-        if not noise.bounded:
+        if not self._ever_certain:
             return 0.0
+        noise = self.table.noise
         level, other = (min(margin, noise.cap or margin) - 1, -min(margin, noise.cap or margin))
         return float(min(noise.chance(level - noise.most - noise.tossed), 1 - noise.chance(other - noise.least + noise.tossed)))
+
+    @property
+    def _ever_certain(self) -> bool:
+        """Whether an answer ever says that it is certain, by a margin."""
+        return self.table.has_margins and self.table.noise.bounded
 
     @cached_property
     def surely(self) -> float:
         """The margin from which every answer is certain; infinite if there is none."""
+        if not self._ever_certain:
+            return math.inf
         noise = self.table.noise
         wide = noise.most - noise.least + 1 + noise.tossed
-        return wide if noise.bounded and wide <= (noise.cap or wide) else math.inf
+        return wide if wide <= (noise.cap or wide) else math.inf
 
     @property
     def never(self) -> tuple[float, float]:
         """The margins from which `errors` are 0."""
+        if isinstance(self.table.privacy, RenyiDP):
+            one, sides = 1 << self.table.bits, (self.table.blue, self.table.red)
+            blue, red = (len(side) if side[-1] == one else math.inf for side in sides)
+            return blue, red
         blue, red = on_line(self.table.privacy, self.table.boundary).certain
         return blue + 1, red + 1
 
@@ -94,7 +106,7 @@ on, always certain from 29
         an answer can be certain, how often."""
         if self.table.boundary == "selection":
             return "people in the group", *self._mistakes
-        return "people from flipping", *self._mistakes, *(["Pr[certain]"] if self.table.noise.bounded else [])
+        return "people from flipping", *self._mistakes, *(["Pr[certain]"] if self._ever_certain else [])
 
     @property
     def _mistakes(self) -> tuple[str, ...]:
@@ -119,7 +131,7 @@ on, always certain from 29
     @property
     def _lines(self) -> list[tuple[int, tuple[float, ...]]]:
         """The margins worth showing, with the columns of `head`."""
-        if self.table.boundary == "selection" or not self.table.noise.bounded:
+        if self.table.boundary == "selection" or not self._ever_certain:
             return [(m, self.wrong(m)) for m in self.margins]
         end = min(self.surely, self.table.noise.cap or math.inf)
         return [(m, (*self.wrong(m), math.floor(1000 * self.sure(m)) / 1000)) for m in MARGINS if m < end]
@@ -142,11 +154,7 @@ on, always certain from 29
         if self.table.boundary != "selection":
             document["certain_by_margin"] = {str(m): self.sure(m) for m in MARGINS}
             document["always_certain_from"] = int(self.surely) if math.isfinite(self.surely) else None
-        document["share"] = {
-            "epsilon": privacy.epsilon,
-            "ratio": show(privacy.exp_epsilon),
-            "delta": show(privacy.delta),
-        }
+        document["share"] = {"epsilon": privacy.epsilon, **definition_document(privacy)}
         if self.table.boundary != "balanced":
             document["boundary"] = str(self.table.boundary)
             for i, name in enumerate(("false_no_by_margin", "false_yes_by_margin")):
@@ -192,7 +200,7 @@ on, always certain from 29
     def _by_delta(self) -> str:
         """What a small δ would add if there is none. Empty for a coin toss, and if the budget is weighted by costs."""
         privacy = self.table.privacy
-        if privacy.exp_epsilon == 1 or self.table.boundary != "balanced":
+        if isinstance(privacy, RenyiDP) or privacy.exp_epsilon == 1 or self.table.boundary != "balanced":
             return ""
         share = Fraction(USUAL_DELTA) / self.parts
         usual = on_line(ApproxDP.from_exp_epsilon(privacy.exp_epsilon, share), "balanced")
@@ -224,7 +232,8 @@ on, always certain from 29
             case _:
                 no, yes = map(at_most, self.errors(1))
                 worst = f"wrong with probability at most {no} where yes is true and {yes} where no is"
-        if not math.isfinite(self.certain) and self.table.privacy.exp_epsilon == 1:
+        privacy = self.table.privacy
+        if not math.isfinite(self.certain) and not isinstance(privacy, RenyiDP) and privacy.exp_epsilon == 1:
             return worst
         if not math.isfinite(self.certain):
             return f"{worst}, and less often the more people{by_bound} would have to be different to change it"
@@ -317,12 +326,14 @@ def at_most(probability: float) -> str:
     return f"{float(Context(prec=3, rounding=ROUND_CEILING).plus(Decimal(probability))):g}"
 
 
-def written_budget(privacy: ApproxDP) -> str:
+def written_budget(privacy: Definition) -> str:
     """A budget as a report writes it.
 
     >>> written_budget(ApproxDP("1/3", "1e-6")), written_budget(ApproxDP(exp_epsilon=2))
     ('ε = 0.333333, δ = 1e-06', 'e^ε = 2, δ = 0')
     """
+    if isinstance(privacy, RenyiDP):
+        return f"Rényi order {privacy.order}, ε = {privacy.epsilon:g}, δ = {float(privacy.delta):g}"
     power = privacy.exact and privacy.epsilon_exact is None and len(str(privacy.exp_epsilon)) <= SHORT
     first = f"e^ε = {privacy.exp_epsilon}" if power else f"ε = {privacy.epsilon:g}"
     return f"{first}, δ = {float(privacy.delta):g}"

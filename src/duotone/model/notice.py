@@ -9,6 +9,7 @@ from typing import Any
 
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.text import Definition
 from duotone.words.sentences import sentence
 
 LARGE_EPSILON, LARGE_DELTA = 10, Fraction(1, 1000)
@@ -80,7 +81,7 @@ def is_about(error: DuotoneError, code: str) -> bool:
     return isinstance(said, Notice)
 
 
-def budget_notes(privacy: ApproxDP) -> tuple[Notice, ...]:
+def budget_notes(privacy: Definition) -> tuple[Notice, ...]:
     """Warnings about a budget that few would choose knowingly; none about a usual one.
 
     >>> from duotone import ApproxDP
@@ -97,6 +98,6 @@ def budget_notes(privacy: ApproxDP) -> tuple[Notice, ...]:
         notes.append(Notice("large epsilon", epsilon=privacy.epsilon))
     if privacy.delta > LARGE_DELTA:
         notes.append(Notice("large delta", delta=float(privacy.delta)))
-    if privacy.exp_epsilon == 1:
+    if isinstance(privacy, ApproxDP) and privacy.exp_epsilon == 1:
         notes.append(Notice("coin toss" if privacy.delta == 0 else "almost a coin toss"))
     return tuple(notes)

@@ -26,6 +26,7 @@ from duotone.model.cost import Charge, CloseCallCharge
 from duotone.model.notice import Notice, budget_notes
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
+from duotone.privacy.text import Definition
 
 SMALLEST = Fraction(1, 2**128)
 """With a smaller δ, levels of counts are clipped like others."""
@@ -54,7 +55,7 @@ class DefiniteTerms:
     many people, 1 or more; otherwise it is 0.
     """
 
-    privacy: ApproxDP
+    privacy: Definition
     parts: int = 1
     boundary: Boundary = "balanced"
     at_least: int = 0
@@ -68,11 +69,12 @@ class DefiniteTerms:
         """The same terms for a question whose levels are `searched` for up to this many changes, or for a single count
         against a limit: its margin is known at any distance, if both mistakes are alike. The count of everybody in a
         private group is the noisy size that decides whether it is shown."""
-        if count is not None and self.boundary == "balanced" and self.share.delta >= SMALLEST:
+        share = self.share
+        if count is not None and self.boundary == "balanced" and isinstance(share, ApproxDP) and share.delta >= SMALLEST:
             if self.groups is None:
                 return replace(self, count=count)
             if count.everybody:
-                return replace(self, count=count, boundary=size_line(self.share).boundary)
+                return replace(self, count=count, boundary=size_line(share).boundary)
         return replace(self, searched=searched) if searched is not None and searched < self.reach else self
 
     def __str__(self) -> str:
@@ -84,7 +86,7 @@ class DefiniteTerms:
         return str(self.privacy)
 
     @cached_property
-    def share(self) -> ApproxDP:
+    def share(self) -> Definition:
         """The budget of one answer."""
         return self.privacy.split(self.parts)
 
@@ -191,7 +193,7 @@ class DefiniteTerms:
         return margin >= 0, Margin(margin, self.noise)
 
     def recorded(self, drawn: Iterable[int]) -> list[Any]:
-        """Margins as a ledger records them: for a count, the noisy count. Sizes of groups are counts."""
+        """Margins, or only yes and no, as a ledger records them: for a count, the noisy count. Sizes of groups are counts."""
         if self.sized:
             return [{"count": size} for size in drawn]
         return [margin if self.count is None else {"count": self.count.count(margin)} for margin in drawn]

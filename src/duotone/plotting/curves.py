@@ -32,6 +32,7 @@ from duotone.plotting.figures import (
 )
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import PrivacyDefinition
+from duotone.privacy.text import Definition
 from duotone.words.sentences import brief
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def line_phases(mechanism: LineMechanism, blue: int, red: int, *, ax: Axes | Non
 
 
 def error_by_distance(
-    budgets: Sequence[ApproxDP | LineMechanism],
+    budgets: Sequence[Definition | LineMechanism],
     *,
     title: str | None = None,
     labels: Sequence[str] | None = None,

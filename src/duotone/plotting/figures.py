@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.model.accuracy import written_budget
-from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.text import Definition
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,4 +85,4 @@ def framed(ax: Axes) -> None:
 
 def budget_label(privacy: Any) -> str:
     """A privacy definition in a legend."""
-    return written_budget(privacy) if isinstance(privacy, ApproxDP) else str(privacy)
+    return written_budget(privacy) if isinstance(privacy, Definition) else str(privacy)

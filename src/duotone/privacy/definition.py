@@ -23,9 +23,9 @@ Array = npt.NDArray[Any]
 class PrivacyDefinition(Protocol):
     """A privacy definition has one method, `step`. Write a class with it to use your own definition.
 
-    `ApproxDP`, which is (ε, δ)-differential privacy, is the one that most people need. Any other can be used where it
-    can (`design`, `balanced`, `Mechanism.check`), but not into coins, certificates and ledgers, which are exact for (ε,
-    δ).
+    `ApproxDP`, which is (ε, δ)-differential privacy, is the one that most people need; `duotone.privacy.renyi.RenyiDP` is for
+    many answers. Any other goes wherever they do (`design`, `balanced`, `Mechanism.check`), but not into coins, certificates
+    and ledgers, which are exact for these two.
 
     `step(x)` is the largest probability of an answer if a neighbour's is x; the paper calls it φ. On [0, 1] it must be
     increasing and concave, with φ(x) ≥ x and φ(1 − φ(x)) ≥ 1 − x. This is not checked, and privacy rests on it:
@@ -76,6 +76,15 @@ class Exactly(Protocol):
 
     def exactly(self) -> PrivacyDefinition:
         """The step bound φ in exact arithmetic."""
+        ...
+
+
+@runtime_checkable
+class Allows(Protocol):
+    """A definition that decides exactly about two probabilities, where its step is rounded."""
+
+    def allows(self, x: Number, y: Number, /) -> bool:
+        """Whether neighbours may answer yes with these two probabilities."""
         ...
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -19,7 +20,7 @@ import numpy as np
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.privacy.approx_dp import LONGEST, ApproxDP
-from duotone.privacy.definition import Array
+from duotone.privacy.definition import Array, whole_numbers
 from duotone.privacy.numbers import Given, Number, exact, float_above, float_below, probability, root_below, show
 from duotone.privacy.renyi_curve import Curve, largest_whole, people_for
 
@@ -27,7 +28,9 @@ LARGEST_ORDER = 256
 """A larger order is useful only for budgets into which hardly any answer fits."""
 FLOAT = 53 + 11
 ENOUGH = 10**5
-"""For more answers than this, the best order is that for this number."""
+"""The best order for more answers is that for so many."""
+FURTHEST, NEXT_TO_NOTHING = 2**15, Fraction(1, 2**200)
+"""Steps that are followed, which takes seconds; and a delta below which no answer is ever said to be certain."""
 DIGITS = 192
 """Bits of a rounded price or budget, beyond those by which a price is close to 1."""
 
@@ -147,6 +150,73 @@ class RenyiDP:
         """x in the numbers that this definition computes in: float64."""
         return float(x)
 
+    def exactly(self) -> RenyiDP:
+        """The same: its price and its delta are exact."""
+        return self
+
+    def above(self) -> RenyiDP:
+        """The same: nothing was rounded down."""
+        return self
+
+    def on_integers(self, bits: int, *, up: bool = False) -> Callable[[Any], Any]:
+        """φ on whole numbers out of 2^bits, rounded down (or up): what tables are made of.
+
+        Guarantee: rounded down, the largest whole number that is close, decided in integers.
+        """
+        return Curve(self.order - 1, self.price, self.delta, bits).on_integers(up=up)
+
+    def balance_on_integers(self, bits: int) -> int:
+        """The largest whole number t out of 2^bits that is close to 2^bits − t."""
+        return int(Curve(self.order - 1, self.price, self.delta, bits).balance())
+
+    @overload
+    def iterate(self, x: Given, n: int) -> tuple[Number, Number]: ...
+    @overload
+    def iterate(self, x: Given, n: Array) -> tuple[Array, Array]: ...
+    def iterate(self, x: Given, n: int | Array) -> tuple[Number, Number] | tuple[Array, Array]:
+        """How likely the true and the wrong answer are n steps away from a dataset whose answer is true with probability x;
+        also for an array of n. Float64, each right to its last bits however close to 0 it is; that is for reading.
+
+        >>> [round(error, 9) for error in RenyiDP(20, "3/2").iterate(RenyiDP(20, "3/2").balance(), np.array([0, 9, 19]))[1]]
+        [0.481377283, 0.307170747, 0.009652066]
+        """
+        start, steps = Fraction(probability(x)), whole_numbers(n, "a number of steps")
+        if not np.all(np.asarray(steps) >= 0):
+            raise DuotoneError("a number of steps must be at least 0")
+        values = _iterates(self, start, 1 << int(np.max(steps, initial=0)).bit_length())
+        at = np.minimum(steps, len(values) - 1)
+        if not isinstance(steps, np.ndarray):
+            return values[int(at)]
+        truth, error = np.array(values).T
+        return truth[at], error[at]
+
+    def certain_after(self, x: Given) -> float:
+        """The least n with φ^n(x) = 1 exactly; infinite if there is none: where delta is 0, or so small that it is as good as
+        that.
+
+        >>> RenyiDP(20, "3/2", "1e-7").certain_after("0.9"), RenyiDP(20, "3/2").certain_after("0.9")
+        (43.0, inf)
+        """
+        values = _iterates(self, Fraction(probability(x)), FURTHEST) if self.delta >= NEXT_TO_NOTHING or x == 1 else ()
+        return float(len(values) - 1) if values and values[-1][1] == 0 else math.inf
+
+    @classmethod
+    def tightest(cls, pairs: Sequence[tuple[Number, Number]], *, order: int, delta: Given = 0) -> RenyiDP:
+        """The strongest definition of an order that a mechanism keeps whose neighbours say yes with these pairs of
+        probabilities: the one of the least price. Exact.
+
+        >>> RenyiDP.tightest([("2/3", "1/3")], order=2)
+        RenyiDP(order=2, price=3/2, delta=0)
+        """
+        d = cls(order, 1, delta).delta
+        exact = [sorted(Fraction(probability(x)) for x in pair) for pair in pairs]
+        sums = [_sum(order, p, q, d) for low, high in exact for p, q in ((high, low), (1 - low, 1 - high))]
+        return cls._computed(order, max([Fraction(1), *sums]), d)
+
+    def steps_at_least(self) -> float:
+        """About how many steps, at least, lead from a guess to near certainty."""
+        return 1 / (4 * (math.sqrt(min(self.price - 1, Fraction(2**1000))) / self.order + self.delta + 2.0**-1000))
+
     def balance(self) -> float:
         """How often the true answer can be given next to the boundary, if yes and no are treated alike: the largest
         float64 m with m ≤ φ(1 − m).
@@ -158,6 +228,22 @@ class RenyiDP:
         while low < (middle := (low + high) / 2) < high:
             low, high = (middle, high) if self.allows(middle, 1 - Fraction(middle)) else (low, middle)
         return low
+
+
+def _sum(order: int, p: Fraction, q: Fraction, delta: Fraction) -> Fraction:
+    """The first inequality's left side, for p ≥ q."""
+    sides = (max(Fraction(0), p - delta), q), (1 - p, 1 - q)
+    if any(part > 0 == other for part, other in sides):
+        raise DuotoneError("an answer is possible at one dataset and impossible at a neighbour: no finite price will do")
+    return sum((part**order / other ** (order - 1) for part, other in sides if part > 0), Fraction(0))
+
+
+@lru_cache(maxsize=64)
+def _iterates(privacy: RenyiDP, x: Fraction, most: int) -> tuple[tuple[float, float], ...]:
+    """φ^n(x) and 1 − φ^n(x) for n from 0 on: at least so many, or fewer, where the next would be as the last."""
+    if most > FURTHEST and privacy.steps_at_least() > FURTHEST and x:  # at once, rather than after minutes
+        raise DuotoneError(f"with {privacy} an answer is no more than a guess up to {FURTHEST} steps away, and this is beyond")
+    return tuple(privacy._curve.iterates(x, min(most, FURTHEST)))
 
 
 def price_of(privacy: Any, order: int) -> RenyiDP:

@@ -42,46 +42,98 @@ class Curve:
         flat = max(0, room.denominator.bit_length() - room.numerator.bit_length()) if room else 0
         return self.bits + flat + GUARD
 
-    def largest(self, x: Any, rest: Any) -> tuple[Any, Any]:
-        """φ(x) and 1 − φ(x), approximately, for x and `rest` = 1 − x as MPFR numbers; each has its own precision,
-        however small it is."""
+    def largest(self, x: Any, rest: Any, near: Any = None) -> tuple[Any, Any]:
+        """φ(x) and 1 − φ(x), about, for x and `rest` = 1 − x as MPFR numbers; each has its own bits, however small it is.
+
+        `near` is a guess: φ(x) / x up to one half, (1 − φ(x)) / (1 − x) from there on.
+        """
         with gmpy2.context(precision=self.precision, emax=gmpy2.get_emax_max(), emin=gmpy2.get_emin_min()):
             d = gmpy2.mpfr(gmpy2.mpq(self.delta))
             if rest <= d:
                 return gmpy2.mpfr(1), gmpy2.mpfr(0)
             if x == 0 or (self.price == 1 and not d):
                 return (d, 1 - d) if x == 0 else (+x, +rest)
-            y = self._larger(x, rest, d) if d or x < rest else gmpy2.mpfr(2)
+            y = self._larger(x, rest, d, near if x < rest else None) if d or x < rest else gmpy2.mpfr(2)
             if not d and y <= rest:  # then the first inequality binds
                 return y, 1 - y
-            left = self._smaller(rest, x, d)
+            left = self._smaller(rest, x, d, None if x < rest else near)
             return (y, 1 - y) if y <= 1 - left else (1 - left, left)
 
-    def _larger(self, u: Any, rest: Any, d: Any) -> Any:
-        """The v above u with F(u, v) = T, or 1: F is convex in v, and Newton's steps approach from above."""
+    def _larger(self, u: Any, rest: Any, d: Any, near: Any) -> Any:
+        """The v above u with F(u, v) = T, or 1: F is convex in v, and Newton's steps come down to it from above."""
         k, price = self.k, gmpy2.mpfr(gmpy2.mpq(self.price))
-        v = min(d + gmpy2.rootn(price * u**k, k + 1), gmpy2.mpfr(1))
-        for _ in range(MOST_ROUNDS):
+        if (1 - d) ** (k + 1) <= price * u**k:
+            return gmpy2.mpfr(1)
+        most = min(d + gmpy2.rootn(price * u**k, k + 1), gmpy2.mpfr(1))
+        v = u * near if near is not None and u + d * rest < u * near < most else most  # from below, a step leads above
+        for i in range(MOST_ROUNDS):
             first, second = ((v - d) / u) ** k, ((1 - v) / rest) ** k
             over = (v - d) * first + (1 - v) * second - price
             moved = over / ((k + 1) * (first - second))
-            v -= moved
-            if not moved > gmpy2.mul_2exp(v, -self.bits - GUARD // 2):
+            v = min(v - moved, most)
+            if not moved > gmpy2.mul_2exp(v, -self.bits - GUARD // 2) and i:
                 break
         return v
 
-    def _smaller(self, v: Any, rest: Any, d: Any) -> Any:
-        """The u below v with F(u, v) = T: F is convex in u, and Newton's steps approach from below."""
+    def _smaller(self, v: Any, rest: Any, d: Any, near: Any) -> Any:
+        """The u below v with F(u, v) = T: F is convex in u, and Newton's steps come up to it from below."""
         k, price = self.k, gmpy2.mpfr(gmpy2.mpq(self.price))
-        u = gmpy2.rootn((v - d) ** (k + 1) / price, k)
-        for _ in range(MOST_ROUNDS):
+        least = gmpy2.rootn((v - d) ** (k + 1) / price, k)
+        u = v * near if near is not None and least < v * near < (v - d) / (1 - d) else least
+        for i in range(MOST_ROUNDS):
             first, second = ((v - d) / u) ** (k + 1), (rest / (1 - u)) ** (k + 1)
             over = u * first + (1 - u) * second - price
             moved = over / (k * (first - second))
-            u += moved
-            if not moved > gmpy2.mul_2exp(u, -self.bits - GUARD // 2):
+            u = max(u + moved, least)
+            if not moved > gmpy2.mul_2exp(u, -self.bits - GUARD // 2) and i:
                 break
         return u
+
+    def on_integers(self, *, up: bool = False) -> Callable[[Any], Any]:
+        """φ on whole numbers out of 2^bits, rounded down; or `up`, to a number that is no more than one larger.
+
+        Guarantee: rounded down, the largest that `close_on` allows.
+        """
+        one, last = gmpy2.mpz(1) << self.bits, None
+        close, (c, e) = self.close_on(int(one)), self.delta.as_integer_ratio()
+        least, sure = (-(-one * c // e) if up else one * c // e), one - one * c // e
+
+        def step(t: Any) -> Any:
+            nonlocal last
+            if t == 0 or t >= sure:
+                return least if t == 0 else one
+            with gmpy2.context(precision=self.precision):
+                x, rest = gmpy2.mpfr(t) / one, gmpy2.mpfr(one - t) / one
+                y, left = self.largest(x, rest, last)
+                last, near = y / x if x < rest else left / rest, one - gmpy2.mpz(gmpy2.ceil(left * one))
+            found = largest_whole(lambda n: close(t, n), near, t, one)
+            return min(one, found + 1) if up else found
+
+        return step
+
+    def iterates(self, x: Fraction, most: int) -> list[tuple[float, float]]:
+        """φ^n(x) and 1 − φ^n(x) for n from 0 on, good to the last bits: so many, or up to where the next is as the last."""
+        values: list[tuple[float, float]] = []
+        with gmpy2.context(precision=self.precision):
+            y, rest, near = gmpy2.mpfr(gmpy2.mpq(x)), gmpy2.mpfr(gmpy2.mpq(1 - x)), None
+        while len(values) < most:
+            values.append((float(y), float(rest)))
+            before = y, rest
+            y, rest = self.largest(y, rest, near)
+            if float(rest) == values[-1][1] == 0 or (y, rest) == before:
+                break
+            near = y / before[0] if before[0] < before[1] else rest / before[1]
+        return values
+
+    def balance(self) -> Any:
+        """The largest whole number t out of 2^bits that is close to 2^bits − t."""
+        one = gmpy2.mpz(1) << self.bits
+        close = self.close_on(int(one))
+        low, high = one >> 1, one
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if close(one - middle, middle) else (low, middle)
+        return low
 
     def close_on(self, one: int) -> Callable[[Any, Any], bool]:
         """Whether neighbours may have two probabilities s ≤ t out of `one`, as integers: exact."""

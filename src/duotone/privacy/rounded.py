@@ -13,11 +13,13 @@ import gmpy2
 from duotone.cached import cached_property
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Number, log_ceiling
+from duotone.privacy.renyi import RenyiDP
+from duotone.privacy.text import Definition
 
 
-def shrunk(privacy: ApproxDP, bits: int) -> ApproxDP:
-    """A slightly smaller definition, which a line's table satisfies: rounding fits into the difference, and margins are
-    private over all events, as integers (`duotone.line.noise`).
+def shrunk(privacy: Definition, bits: int) -> Definition:
+    """A definition smaller by a hair, which a line's table keeps to: what rounding moves then fits into the hair, and margins
+    are private over all events, as integers (`duotone.line.noise`). Of one Rényi order, which has no margins, the same.
 
     Its δ is 2^(−3/4·bits) less; a δ below 2^(−bits/2) is not used at all, and e^ε − 1 is smaller by 2^−96 of itself.
 
@@ -26,6 +28,8 @@ def shrunk(privacy: ApproxDP, bits: int) -> ApproxDP:
     >>> shrunk(ApproxDP(exp_epsilon=2), 256).exp_epsilon == 2 - Fraction(1, 2**96)
     True
     """
+    if isinstance(privacy, RenyiDP):
+        return privacy
     ratio, delta = privacy.exp_epsilon, Fraction(privacy.delta)
     if delta * 2 ** (bits // 2) >= 1:
         return ApproxDP._computed(ratio, delta - Fraction(1, 2 ** (3 * bits // 4)))
@@ -54,12 +58,12 @@ class Rounded:
     symmetry of φ survives: x ≤ step(y) exactly when 1 − y ≤ step(1 − x).
     """
 
-    privacy: ApproxDP
+    privacy: Definition
     bits: int
     up: bool = False
 
     @cached_property
-    def _bound(self) -> ApproxDP:
+    def _bound(self) -> Definition:
         return self.privacy.above() if self.up else self.privacy.exactly()
 
     def represent(self, x: Number) -> Fraction:
@@ -69,18 +73,28 @@ class Rounded:
 
     def step(self, x: Fraction) -> Fraction:
         """φ(x), rounded."""
+        if isinstance(self._bound, RenyiDP):
+            return Fraction(int(self._integers(int(self.represent(x) * 2**self.bits))), 2**self.bits)
         return self.represent(self._bound.step(x))
 
     def balance(self) -> Fraction:
         """Corollary 2, rounded."""
+        if isinstance(self._bound, RenyiDP):
+            return Fraction(self._bound.balance_on_integers(self.bits) + self.up, 2**self.bits)
         return self.represent(self._bound.balance())
+
+    @cached_property
+    def _integers(self) -> Callable[[Any], Any]:
+        return self.on_integers()
 
     def on_integers(self) -> Callable[[Any], Any]:
         """φ on integers out of 2^bits, rounded: like `step` on fractions, but a hundred times as fast.
 
-        Below x = (1 − δ)/(e^ε + 1), where the two pieces of φ meet, the first one is smaller; beyond it the second,
-        written for 1 − x. One division each, and no greatest common divisor.
+        Of (ε, δ): below x = (1 − δ)/(e^ε + 1), where the two pieces of φ meet, the first one is the smaller; beyond it the
+        second, written for 1 − x. One division each, and no greatest common divisor.
         """
+        if isinstance(self._bound, RenyiDP):
+            return self._bound.on_integers(self.bits, up=self.up)
         ratio, delta = self._bound.exp_epsilon, Fraction(self._bound.delta)
         one, a, b, c, d = map(gmpy2.mpz, (1 << self.bits, *ratio.as_integer_ratio(), *delta.as_integer_ratio()))
         left, right, room, meet = b * d, a * d, b * c * one, (d - c) * b * one // (d * (a + b))
@@ -95,12 +109,13 @@ class Rounded:
 
     @property
     def reaches_one(self) -> bool:
-        """Whether δ exceeds the rounding error of a step: then every value reaches 1."""
-        return bool(self.privacy.delta > self.privacy.exp_epsilon / 2**self.bits)
+        """Whether δ is more than rounding down takes from a step, by (ε, δ): then every value gets to 1 in closed form."""
+        of = self.privacy
+        return isinstance(of, ApproxDP) and bool(of.delta > of.exp_epsilon / 2**self.bits)
 
     def settles_after(self, x: Number) -> float:
-        """A number of steps after which φ, rounded down, no longer changes x: in closed form, and infinite if that has
-        none.
+        """A number of steps after which φ, rounded down, changes x no more: in closed form, and infinite where that has none
+        (of one Rényi order, always).
 
         A rounded step is less than 2^−bits below φ, so at least what a δ that is lower by e^ε·2^−bits allows. If δ is
         not larger than that, an error e ≥ 2^−bits becomes at most still + (e − still)/e^ε, where `still` is the error
@@ -111,6 +126,8 @@ class Rounded:
         >>> floor.settles_after(floor.balance())
         14.0
         """
+        if isinstance(self.privacy, RenyiDP):
+            return math.inf
         ratio, delta, unit = self.privacy.exp_epsilon, Fraction(self.privacy.delta), Fraction(1, 2**self.bits)
         start, lost = self.represent(x), ratio * unit
         if self.reaches_one:

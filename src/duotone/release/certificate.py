@@ -20,6 +20,7 @@ from duotone.release.certificate_numbers import (
     LOSS,
     MOST_BITS,
     Head,
+    Phi,
     Step,
     Unproved,
     as_kind,
@@ -28,6 +29,7 @@ from duotone.release.certificate_numbers import (
     checked_boundary,
     read_definition,
     read_fraction,
+    read_order,
     rounded_down,
 )
 
@@ -88,7 +90,9 @@ def _read_head(certificate: Mapping[str, Any]) -> Head:
     for name, claim in (OPTIMAL if outcomes == YES_NO else {"private": True}).items():
         if type(claims[name]) is not type(claim) or claims[name] != claim:
             raise Unproved(f"the certificate must claim {name}: {claim}")
-    definition, bits = read_definition(certificate["privacy"]), certificate["bits"]
+    privacy, bits = as_kind(dict, certificate["privacy"]), certificate["bits"]
+    by_order = "order" in privacy and outcomes == YES_NO
+    definition = read_order(privacy) if by_order else read_definition(privacy)
     if not (type(bits) is int and FEWEST_BITS <= bits <= MOST_BITS):
         raise Unproved(f"bits must be between {FEWEST_BITS} and {MOST_BITS}")
     return Head(certificate["privacy"], *definition, bits, outcomes)
@@ -98,6 +102,7 @@ def _prove_levels(certificate: Mapping[str, Any], head: Head) -> str:
     """The margins of neighbouring levels are private, and so are their signs; no level could be more truthful."""
     (_, ceiling), step = head.steps(), head.shrunk_step()
     rows, below = head.levels(certificate)
+    head.bound(len(rows))
     cap = _checked_cap(certificate, [row[0] for row in rows], below, head)
     truth = [row[level < below] for level, row in enumerate(rows)]
     for row, t in zip(certificate["rows"], truth, strict=True):
@@ -105,14 +110,15 @@ def _prove_levels(certificate: Mapping[str, Any], head: Head) -> str:
     sides = truth[below:], truth[:below][::-1]
     tops = checked_boundary(certificate["boundary"], sides[0][0], sides[1][0], step, ceiling)
     for side, name, top in zip(sides, ("yes", "no"), tops, strict=True):
-        if any(step(here) != following for here, following in pairwise(side)):
+        if any(step(here, following) != following for here, following in pairwise(side)):
             raise Unproved(f"a level where the truth is {name} is not as truthful as possible")
-        for people, here in enumerate(side, start=1):
+        for people, (here, near) in enumerate(zip(side, [*side[1:], step.one], strict=True), start=1):
             check_close(top, here, step)
-            last, top = top, ceiling(top)
-            if people == min(cap, len(side)):  # further levels are answered like this one
+            last, top = top, ceiling(top, near)
+            if people == min(cap, len(side)):  # further levels are answered as this one
                 check_close(last if top == last else step.one, here, step)
-    return f"private and optimal: {len(rows)} levels, with their margins, under {head.budget}"
+    with_margins = "" if head.order is not None else ", with their margins,"
+    return f"private and optimal: {len(rows)} levels{with_margins} under {head.budget}"
 
 
 def _checked_cap(certificate: Mapping[str, Any], yes: list[int], below: int, head: Head) -> int:
@@ -122,12 +128,17 @@ def _checked_cap(certificate: Mapping[str, Any], yes: list[int], below: int, hea
     Bounded noise is private over all events, together with that of a neighbouring level. For other noise, the table has
     what `cap` needs: margins are clamped to it, which is private if every single value is, without δ.
     """
-    step, cap = head.steps()[0], certificate["cap"]
+    step, cap, ends = head.steps()[0], certificate["cap"], max(below, len(yes) - below)
+    if head.order is not None:
+        if not (cap is None and "margin" not in certificate["claims"]):
+            raise Unproved("under one Rényi order levels have no margin and no cap")
+        if not all(step.private((t, step.one - t), (s, step.one - s)) for t, s in pairwise(yes)):
+            raise Unproved("two neighbouring levels differ by more than the budget allows")
+        return ends
     if certificate["claims"]["margin"] is not True:
         raise Unproved("the certificate must claim margin: true")
     if not (cap is None or (type(cap) is int and cap >= 1)):
         raise Unproved("the cap of a margin is a whole number, at least 1, or null where levels are not clipped")
-    ends = max(below, len(yes) - below)
     weights = [after - before for before, after in pairwise(yes)]
     if yes[0] == 0 and yes[-1] == step.one:
         private = (cap is None or cap >= ends) and step.private([*weights, 0], [0, *weights])
@@ -168,6 +179,7 @@ def _prove_datasets(certificate: Mapping[str, Any], head: Head) -> str:
     """Every pair of neighbours is private, and no dataset could be more truthful."""
     step, ceiling = head.steps()
     graph = _read_graph(certificate, head)
+    head.bound(_work(graph))
     _check_boundary(graph, step, ceiling)
     _check_private(graph, step)
     _check_optimal(graph, step, ceiling)
@@ -190,8 +202,8 @@ def _read_graph(certificate: Mapping[str, Any], head: Head) -> _Graph:
     return _Graph(datasets, edges, boundary, lowered, rows, truth, blue, near, fixed)
 
 
-def _check_boundary(graph: _Graph, step: Step, ceiling: Step) -> None:
-    """The requested values stand on the blue boundary, on all of it, and no others are claimed to be lowered."""
+def _check_boundary(graph: _Graph, step: Phi, ceiling: Phi) -> None:
+    """What is asked for stands at the blue boundary, all of it, and nothing else is said to be lowered."""
     by_dataset = isinstance(graph.boundary, dict)
     if by_dataset and set(graph.boundary) != graph.fixed:
         raise Unproved("the boundary values are not those of the blue boundary")
@@ -202,8 +214,8 @@ def _check_boundary(graph: _Graph, step: Step, ceiling: Step) -> None:
         raise Unproved("a value is lowered that was not given")
 
 
-def _check_private(graph: _Graph, step: Step) -> None:
-    """Definition 1, for every pair of neighbours; and the errors beside the entries."""
+def _check_private(graph: _Graph, step: Phi) -> None:
+    """Definition 1, for every pair of neighbours; and the errors that stand beside the entries."""
     checked: set[str] = set()
     for d, entry in graph.datasets.items():
         check_error(entry["error"], graph.truth[d], step)
@@ -212,9 +224,9 @@ def _check_private(graph: _Graph, step: Step) -> None:
         checked.add(d)
 
 
-def _check_optimal(graph: _Graph, step: Step, ceiling: Step) -> None:
-    """No dataset could be more truthful: each is limited along a chain that ends where the truth is fixed."""
-    above: dict[str, int] = {}  # upper bounds on the real optimum
+def _check_optimal(graph: _Graph, step: Phi, ceiling: Phi) -> None:
+    """No dataset could be more truthful: each is held down along a chain that ends where the truth is fixed."""
+    above: dict[str, int] = {}  # bounds from above on the real optimum
     for d in graph.fixed:
         held = _lowered(d, graph, step) if d in graph.lowered else None
         above[d], _ = checked_boundary(graph.boundary_value(d), graph.truth[d], None, step, ceiling, held=held)
@@ -223,12 +235,13 @@ def _check_optimal(graph: _Graph, step: Step, ceiling: Step) -> None:
         for d in reversed(_chain(start, graph, above, step)):
             witness = graph.witness(d)
             alike = graph.blue[witness] == graph.blue[d]
-            above[d] = ceiling(above[witness] if alike else step.one - rounded_down(graph.boundary_value(witness), step))
+            beside = above[witness] if alike else step.one - rounded_down(graph.boundary_value(witness), step)
+            above[d] = ceiling(beside, graph.truth[d])
             check_close(above[d], graph.truth[d], step)
 
 
-def _chain(start: str, graph: _Graph, ends: Mapping[str, int], step: Step) -> list[str]:
-    """The datasets from one to the last before `ends`, each limited by the next; empty if the truth is certain."""
+def _chain(start: str, graph: _Graph, ends: Mapping[str, int], step: Phi) -> list[str]:
+    """The datasets from one to the last before `ends`, each held down by the next; none where the truth is certain."""
     chain: dict[str, None] = {}
     d = start
     while d not in ends and graph.truth[d] < step.one:
@@ -238,31 +251,36 @@ def _chain(start: str, graph: _Graph, ends: Mapping[str, int], step: Step) -> li
         alike = graph.blue[witness] == graph.blue[d]
         if not alike and witness not in graph.fixed:
             raise Unproved(f"the witness of dataset {d} has the other colour and is not fixed")
-        if graph.truth[d] != step(graph.truth[witness] if alike else step.one - graph.truth[witness]):
+        beside = graph.truth[witness] if alike else step.one - graph.truth[witness]
+        if graph.truth[d] != step(beside, graph.truth[d]):
             raise Unproved(f"dataset {d} is not held down by its witness")
         chain[d] = None
         d = witness
     return list(chain)
 
 
-def _bounded(graph: _Graph, step: Step, ceiling: Step) -> None:
-    """Refuse a small file that would take minutes: very long numbers, used repeatedly."""
+def _bounded(graph: _Graph, step: Phi, ceiling: Phi) -> None:
+    """Refuse a small file that would take minutes: very long numbers, used again and again."""
     values = graph.boundary.values() if isinstance(graph.boundary, dict) else [graph.boundary]
     longest = max((_bit_length(read_fraction(value)) for value in values if value != "balanced"), default=0)
     lengths = map(_bit_length, (step.ratio, ceiling.ratio, step.delta))
     size = step.one.bit_length() + longest + sum(lengths)
-    paths = sum(len(as_kind(list, path)) for path in as_kind(dict, graph.lowered).values())
-    work = len(graph.edges) + len(graph.datasets) + paths
-    if size > LONG and size * work > MOST_WORK:
+    if size > LONG and size * _work(graph) > MOST_WORK:
         raise Unproved("the certificate has too many edges, datasets or paths to be checked with numbers as long as these")
+
+
+def _work(graph: _Graph) -> int:
+    """How many rows are compared, about."""
+    paths = sum(len(as_kind(list, path)) for path in as_kind(dict, graph.lowered).values())
+    return len(graph.edges) + len(graph.datasets) + paths
 
 
 def _bit_length(x: Fraction) -> int:
     return x.numerator.bit_length() + x.denominator.bit_length()
 
 
-def _lowered(d: str, graph: _Graph, step: Step) -> int:
-    """The most that a path from a boundary dataset with its full value allows at d."""
+def _lowered(d: str, graph: _Graph, step: Phi) -> int:
+    """What a path from a boundary dataset with its full value leaves room for at d."""
     path = as_kind(list, graph.lowered[d])
     if not (len(path) > 1 and path[-1] == d and path[0] not in graph.lowered):
         raise Unproved(f"the path that lowers dataset {d} does not start at a full boundary value")

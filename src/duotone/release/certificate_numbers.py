@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import gmpy2
 
 from duotone.errors import DuotoneError
 from duotone.privacy.numbers import number
+from duotone.release.certificate_renyi import MOST_BITS as MOST_COMPARED
+from duotone.release.certificate_renyi import MOST_WORK as MOST_COMPARISONS
+from duotone.release.certificate_renyi import RenyiStep
 
 FEWEST_BITS, MOST_BITS = 64, 2**14
 LONGEST_NUMBER = 20_000
@@ -21,7 +24,7 @@ LOSS = 60
 """Rounding must cost less than 2^−LOSS against the real optimum."""
 CLOSE = 100
 """The ratio must be within 2^−CLOSE of e^ε, relative to e^ε − 1."""
-LARGEST_EPSILON, LONGEST_EPSILON = 2**13, 3_000
+LARGEST_EPSILON, LONGEST_EPSILON, LARGEST_ORDER = 2**13, 3_000, 256
 FRACTION = 320
 """The bits after the point to which e^ε is computed, and more for a small ε."""
 DIGITS, WRITTEN = re.compile("[0-9]+"), re.compile(r"[0-9]+(/[0-9]+|(\.[0-9]+)?(e[+-]?[0-9]{1,4})?)")
@@ -68,7 +71,9 @@ def _read(text: str) -> Fraction:
 
 
 def read_definition(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fraction]:
-    """The ratio, an upper bound on e^ε, and δ."""
+    """The ratio, a bound on e^ε from above, and δ."""
+    if "order" in privacy:
+        raise Unproved("a Rényi order stands where only a ratio may")
     ratio, delta = read_fraction(privacy["ratio"]), read_fraction(privacy["delta"])
     if not ratio >= 1:
         raise Unproved("the ratio must be at least 1")
@@ -87,18 +92,33 @@ def read_definition(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fra
     return ratio, above, delta
 
 
+def read_order(privacy: Mapping[str, Any]) -> tuple[Fraction, Fraction, Fraction]:
+    """Of one Rényi order: the price, which is its own bound from above, and δ."""
+    order, price, delta = privacy["order"], read_fraction(privacy["price"]), read_fraction(privacy["delta"])
+    if not (type(order) is int and 2 <= order <= LARGEST_ORDER):
+        raise Unproved(f"an order must be a whole number from 2 to {LARGEST_ORDER}")
+    if not (price >= 1 and 0 <= delta < 1):
+        raise Unproved("the price must be at least 1, and delta in [0, 1)")
+    return price, price, delta
+
+
 @dataclass(frozen=True)
 class Head:
-    """The head of a certificate: its privacy (ε if it was given, a ratio that is e^ε, δ), its bits, and the
-    outcomes."""
+    """How every certificate begins: its privacy (ε if given, a ratio that is e^ε, δ; or order, price, δ), bits, outcomes."""
 
     privacy: Mapping[str, Any]
     ratio: Fraction
+    """e^ε, or the price."""
     above: Fraction
     """An upper bound on e^ε."""
     delta: Fraction
     bits: int
     outcomes: Sequence[str]
+
+    @property
+    def order(self) -> int | None:
+        """The Rényi order; None under (ε, δ)."""
+        return self.privacy.get("order")
 
     def row(self, row: Mapping[str, Any]) -> list[int]:
         """The numbers of a row: one for each outcome, 2^bits in all."""
@@ -116,17 +136,32 @@ class Head:
 
     @property
     def budget(self) -> str:
-        """Its privacy, for display."""
+        """Its privacy, to be read."""
+        if self.order is not None:
+            return f"order {self.order}, price {brief(self.privacy['price'])}, delta {brief(self.privacy['delta'])}"
         known = "ratio" if self.privacy["epsilon"] is None else "epsilon"
         return ", ".join(f"{name} {brief(self.privacy[name])}" for name in (known, "delta"))
 
-    def steps(self) -> tuple[Step, Step]:
-        """φ rounded down, which tables satisfy; and rounded up, which bounds the real optimum."""
+    def steps(self) -> tuple[Phi, Phi]:
+        """φ rounded down, which is what tables keep to; and rounded up, which bounds the real optimum."""
+        if self.order is not None:
+            down, up = (RenyiStep(self.order, self.ratio, self.delta, self.bits, up=up) for up in (False, True))
+            return down, up
         return Step(self.ratio, self.delta, self.bits), Step(self.above, self.delta, self.bits, up=True)
 
-    def shrunk_step(self) -> Step:
-        """φ of a slightly smaller budget, rounded down, which tables of levels satisfy: this leaves room for their
-        margins."""
+    def bound(self, comparisons: int) -> None:
+        """Refuse what would take minutes: so many comparisons of powers that are that long."""
+        if self.order is None:
+            return
+        size = self.order * (self.bits + sum(n.bit_length() for x in (self.ratio, self.delta) for n in x.as_integer_ratio()))
+        if not (size <= MOST_COMPARED and size * size * comparisons <= MOST_COMPARISONS):
+            raise Unproved("the certificate has too many rows to be checked with numbers and an order as large as these")
+
+    def shrunk_step(self) -> Phi:
+        """φ of a budget smaller by a hair, rounded down, which tables of levels keep to: so there is room for their margins.
+        Under one Rényi order there are none, and it is φ itself."""
+        if self.order is not None:
+            return self.steps()[0]
         if self.delta * 2 ** (self.bits // 2) >= 1:
             return Step(self.ratio, self.delta - Fraction(1, 2 ** (3 * self.bits // 4)), self.bits)
         return Step(self.ratio - (self.ratio - 1) / 2**96, Fraction(0), self.bits)
@@ -178,6 +213,26 @@ def _exponential(n: int, k: int) -> int:
     return low >> bits - k
 
 
+class Phi(Protocol):
+    """φ on integers over 2^bits, rounded down or up, and who is private beside whom."""
+
+    one: int
+    ratio: Fraction
+    delta: Fraction
+
+    def __call__(self, t: int, near: int | None = None) -> int:
+        """The most truth beside a neighbour of truth t; quickly where it is `near` a number."""
+        ...
+
+    def private(self, row: Sequence[int], other: Sequence[int]) -> bool:
+        """Whether the rows of two neighbours are private."""
+        ...
+
+    def balance(self) -> int:
+        """The balanced boundary value."""
+        ...
+
+
 class Step:
     """φ on integers over 2^bits, rounded down (or up), and Definition 1 itself, between the rows of two neighbours."""
 
@@ -186,8 +241,8 @@ class Step:
         self.a, self.b, self.c, self.d = ratio.numerator, ratio.denominator, delta.numerator, delta.denominator
         self.left, self.right, self.room = self.b * self.d, self.a * self.d, self.b * self.c * self.one
 
-    def __call__(self, t: int) -> int:
-        """The most truth beside a neighbour with truth t."""
+    def __call__(self, t: int, near: int | None = None) -> int:  # noqa: ARG002
+        """The most truth beside a neighbour of truth t."""
         first = (self.right * t + self.room + self.up * (self.left - 1)) // self.left
         second = self.one + (self.room - self.left * (self.one - t) + self.up * (self.right - 1)) // self.right
         return min(self.one, first, second)
@@ -210,7 +265,7 @@ class Step:
 
 
 def checked_boundary(
-    value: Any, blue: int, red: int | None, step: Step, ceiling: Step, *, held: int | None = None
+    value: Any, blue: int, red: int | None, step: Phi, ceiling: Phi, *, held: int | None = None
 ) -> tuple[int, int]:
     """The fixed boundary: balanced, the empty group at no, or a given value, rounded down (or held lower).
 
@@ -218,7 +273,7 @@ def checked_boundary(
     """
     one = step.one
     if value == "balanced":
-        if not (red in (None, blue) and blue == step.balance() <= step(one - blue)):
+        if not (red in (None, blue) and blue == step.balance() <= step(one - blue, blue)):
             raise Unproved("the boundary is not the best balanced one")
         return ceiling.balance(), ceiling.balance()
     if value == "selection":
@@ -228,28 +283,28 @@ def checked_boundary(
     below = rounded_down(value, step)
     if blue != (below if held is None else held) or blue > below:
         raise Unproved("a boundary value is not the one asked for, rounded down")
-    if red is not None and red != step(one - blue):
+    if red is not None and red != step(one - blue, red):
         raise Unproved("the red boundary is not the most truth possible there")
     exact = read_fraction(value) * one == below
-    return below if exact else below + 1, ceiling(one - below)
+    return below if exact else below + 1, ceiling(one - below, red)
 
 
-def rounded_down(text: Any, step: Step) -> int:
-    """A boundary value as an integer."""
+def rounded_down(text: Any, step: Phi) -> int:
+    """A boundary value on integers."""
     value = read_fraction(text)
     if not 0 <= value <= 1:
         raise Unproved("a boundary value is not a probability")
     return value.numerator * step.one // value.denominator
 
 
-def check_close(top: int, truth: int, step: Step) -> None:
-    """Check that an entry is close to the upper bound on the real optimum."""
+def check_close(top: int, truth: int, step: Phi) -> None:
+    """An entry lies near the bound from above on the real optimum."""
     if not top - truth < step.one >> LOSS:
         raise Unproved(f"rounding costs 2^-{LOSS} or more against the real optimum")
 
 
-def check_error(text: Any, truth: int, step: Step) -> None:
-    """The error beside an entry is one less the entry, as precisely as a float can be."""
+def check_error(text: Any, truth: int, step: Phi) -> None:
+    """The error beside an entry is one less it, as a float can say that."""
     value, wrong = read_fraction(text), step.one - truth
     apart = abs(value.numerator * step.one - wrong * value.denominator)  # times 1/(one·denominator), like what follows
     if not apart << 1070 <= value.denominator * ((wrong << 1020) + step.one):

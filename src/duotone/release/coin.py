@@ -27,8 +27,8 @@ from duotone.line.mechanism import LineMechanism
 from duotone.line.noise import Margin, Sure, same_answer
 from duotone.line.table import YES_NO, Outcome, Table, line_table
 from duotone.model.accuracy import Basis as Basis
-from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array
+from duotone.privacy.text import Definition
 from duotone.resources import progress
 
 CHUNK = 2**18
@@ -58,9 +58,10 @@ class Answer(Sure):
     answer: bool
     """The public answer: True for yes. `bool` of the object is the same."""
     margin: int | None
-    """The estimated distance from flipping: 0 or more for a yes, below 0 for a no. None for a dataset of a graph."""
-    privacy: ApproxDP
-    """The privacy definition of the draw."""
+    """How far from flipping the answer seems: 0 or more for a yes, below 0 for a no. None of a graph's dataset, and under one
+    Rényi order."""
+    privacy: Definition
+    """The privacy that it was drawn under."""
     basis: Basis
     """Whether levels are exact distances, or safe bounds on them."""
     private: bool
@@ -83,7 +84,7 @@ class Answer(Sure):
     def sure(self) -> Margin:
         """The margin with its noise, and all that follows from it."""
         if self.margin is None:
-            raise DuotoneError("an answer about a dataset of a graph has no margin")
+            raise DuotoneError("an answer about a dataset of a graph, or under one Rényi order, has no margin")
         return Margin(self.margin, self.table.noise)
 
     def certificate(self) -> dict[str, Any]:
@@ -141,7 +142,7 @@ class Coin:
         try:
             table, rest = self._yes_no(), self.table.bits - 64
             number = int.from_bytes(draw(8), "little")
-            if table.graph is None:
+            if table.has_margins:
                 row, at = table.noise.level(at), None
                 if row is None:
                     raise DuotoneError("that is neither a whole number nor an infinite level")

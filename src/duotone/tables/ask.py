@@ -18,8 +18,9 @@ from duotone.model.checks import unknown
 from duotone.model.dataset import KEYS, OPENING, Dataset
 from duotone.model.notice import Notice, Refusal, why
 from duotone.model.terms import DefiniteTerms, Terms, ThreeWayTerms, WantedError
-from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
+from duotone.privacy.renyi import RenyiDP
+from duotone.privacy.text import Definition
 from duotone.tables.answers import Answers
 from duotone.tables.compile_question import compile_question, without_per_unit
 from duotone.tables.declared import (
@@ -61,7 +62,7 @@ from duotone.tables.trial import Asked, require_trial
 def prepare(
     source: Any,
     question: str,
-    privacy: ApproxDP | ThreeWay | WantedError | None = None,
+    privacy: Definition | ThreeWay | WantedError | None = None,
     *,
     epsilon: Given | None = None,
     delta: Given | None = None,
@@ -74,12 +75,13 @@ def prepare(
     keywords: `unit`, `bounds`, `max_rows`, `groups` … (`help(Dataset)` explains each). A keyword that the question does
     not use is refused.
 
-    The table stays open until the question is closed; `with prepare(…) as asked` does that. The budget is a `privacy`
-    definition, or `epsilon` and `delta` (0 by default), which are taken as they are written. A `ThreeWay` in its place
-    is for a dataset whose close calls a ledger counts (`Ledger.close_calls`): the answer may then be too close to call,
-    groups must be listed, and a person may be in any number of them. A `WantedError` chooses the least ε with this
-    accuracy. `costs` is how bad a false no and a false yes are, as (10, 1): the worst expected cost is then as low as
-    possible.
+    What was opened for it stays open until it is closed; `with prepare(…) as asked` does that. The budget is a `privacy`
+    definition, or `epsilon` and `delta` (none if it is left out), which are taken as they are written. A `ThreeWay` in its
+    place is for a dataset whose close calls a ledger counts (`Ledger.close_calls`): the answer may then be too close to call,
+    groups must be listed, and a person may be in any number of them. A `duotone.privacy.renyi.RenyiDP` is for a dataset whose
+    account is `renyi`: its answers are yes or no, without a margin. A `WantedError` is for the least ε that makes an answer
+    so accurate. `costs` is how bad a false no and a false yes are, as (10, 1): the worst expected cost is then the least
+    that is possible.
     """
     dataset = declared_by(source, declared)
     if isinstance(privacy, ThreeWay) and not all(each is None for each in (epsilon, delta, costs, dataset.max_groups)):
@@ -107,7 +109,7 @@ def _keep(refusals: dict[str, Unused], unused: Unused) -> None:
 
 
 def _prepared(
-    dataset: Dataset, question: str, budget: ApproxDP | ThreeWay | WantedError, costs: tuple[Given, Given] | None, note: Note
+    dataset: Dataset, question: str, budget: Definition | ThreeWay | WantedError, costs: tuple[Given, Given] | None, note: Note
 ) -> Prepared:
     checked = _checked(dataset, question, note)
     source, asked, declared, listed = checked.source, checked.asked, checked.declared, checked.listed
@@ -123,7 +125,7 @@ def _prepared(
 
 
 def _terms(
-    budget: ApproxDP | ThreeWay | WantedError,
+    budget: Definition | ThreeWay | WantedError,
     by: tuple[str, ...],
     declared: Dataset,
     listed: tuple[Key, ...] | None,
@@ -136,6 +138,8 @@ def _terms(
         many = 1 if listed is None else len(listed)
         return ThreeWayTerms(budget, many), 1 if declared.unit is None else many
     least = (declared.at_least or 1) if by and listed is None else 0
+    if least:
+        _require_sizes(budget)
     if least and not budget.delta > 0:
         raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
     if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
@@ -144,6 +148,15 @@ def _terms(
     budget = budget.least(most) if isinstance(budget, WantedError) else budget
     boundary = "balanced" if costs is None else boundary_for_costs(budget.split(most), *costs)
     return DefiniteTerms(budget, most, boundary, least), most
+
+
+def _require_sizes(budget: Definition | WantedError) -> None:
+    """Private groups have a noisy size, and so a margin."""
+    if isinstance(budget, RenyiDP):
+        raise DuotoneError(
+            "groups are selected privately by their noisy sizes, under (epsilon, delta): give an ApproxDP, which an account "
+            "renyi takes too, or the list of groups"
+        )
 
 
 @dataclass(frozen=True)
@@ -294,7 +307,7 @@ def _opening() -> Iterator[None]:
 def ask(
     source: Any,
     question: str,
-    privacy: ApproxDP | None = None,
+    privacy: Definition | None = None,
     *,
     ledger: Ledger | str | Path | None = None,
     dataset: str | None = None,
@@ -334,7 +347,7 @@ def ask(
             return prepared.charge(opened, dataset, again=again, asker=asker)
 
 
-def ask_all(source: Any, questions: Sequence[str], privacy: ApproxDP | None = None, **options: Any) -> list[Answers]:
+def ask_all(source: Any, questions: Sequence[str], privacy: Definition | None = None, **options: Any) -> list[Answers]:
     """Private answers to several questions about a table, which share a budget evenly; `each` gives all of it to each.
 
     It takes what `prepare_all` takes.
@@ -355,7 +368,7 @@ def ask_all(source: Any, questions: Sequence[str], privacy: ApproxDP | None = No
 def prepare_all(
     source: Any,
     questions: Sequence[str],
-    privacy: ApproxDP | ThreeWay | None = None,
+    privacy: Definition | ThreeWay | None = None,
     *,
     each: bool = False,
     epsilon: Given | None = None,
@@ -373,7 +386,7 @@ def prepare_all(
     if isinstance(questions, str) or not questions:
         raise DuotoneError("questions must be a list of at least one")
     dataset, strict = declared_by(source, declared), strict or not isinstance(source, Dataset)
-    share: ApproxDP | ThreeWay
+    share: Definition | ThreeWay
     if isinstance(privacy, ThreeWay):
         share = privacy
     else:
@@ -410,7 +423,7 @@ def _named(question: str) -> Iterator[None]:
 def prepare_groups(
     source: Any,
     by: Sequence[str] | str,
-    privacy: ApproxDP | None = None,
+    privacy: Definition | None = None,
     *,
     epsilon: Given | None = None,
     delta: Given | None = None,
@@ -439,6 +452,7 @@ def prepare_groups(
             raise DuotoneError("name at least one column to group by, each once")
         about = replace(unit_in(dataset, own), bounds={}, max_rows=None, per_unit=None)
         public_groups(own, keys, about.unit)
+        _require_sizes(budget)
         if not budget.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
         most = groups_each(keys, about)
@@ -446,7 +460,7 @@ def prepare_groups(
         return Prepared(own, None, keys, about, most, None, terms, None, opened_anew).checked()
 
 
-def select_groups(source: Any, by: Sequence[str] | str, privacy: ApproxDP | None = None, **options: Any) -> Answers:
+def select_groups(source: Any, by: Sequence[str] | str, privacy: Definition | None = None, **options: Any) -> Answers:
     """Release which keys occur, each with the largest probability that privacy allows for its number of people.
 
     With `unit`, all rows of a person count as one, and a person counts in at most `max_groups` groups: those with the

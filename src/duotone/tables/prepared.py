@@ -299,7 +299,8 @@ removal;
                 return _recorded(at(keys, places), terms.recorded(drawn[places].tolist()), coin.private)
             places = order(keys)
             keys, levels = at(keys, places), levels[places]
-            return _recorded(keys, terms.recorded(coin.margins(levels, bar=False).tolist()), coin.private)
+            drawn = (coin.margins if terms.table.has_margins else coin.answers)(levels, bar=False)
+            return _recorded(keys, terms.recorded(drawn.tolist()), coin.private)
         finally:
             keys = people = levels = None  # no traceback may show them
 
