@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -253,6 +254,24 @@ def test_each_group_has_a_bound_of_its_own() -> None:
 
 
 test_each_group_has_a_bound_of_its_own = pytest.mark.false_alarm(1e-12)(test_each_group_has_a_bound_of_its_own)
+
+
+@pytest.mark.parametrize("fails", ["duotone.release.coin.os.urandom", "duotone.line.groups.PrivateGroups.sizes"])
+def test_no_traceback_shows_people_or_levels(fails: str) -> None:
+    privacy = ApproxDP(1, "1e-6")
+    groups, coin = PrivateGroups(line_table(partition_selection(privacy)).unclipped()), Coin(balanced(privacy))
+    draws: list[Callable[[], Any]] = [lambda: sizes_drawn(groups, np.array([4711, 4712]))]
+    if "coin" in fails:
+        draws.append(lambda: answers_drawn(groups, coin, np.array([4711, 4712]), np.array([4713, 4714])))
+    for draw in draws:
+        with mock.patch(fails, side_effect=OSError("lost")), pytest.raises(OSError, match="lost") as caught:
+            draw()
+        frame = caught.value.__traceback__
+        seen = []
+        while frame is not None:
+            seen.append(str(frame.tb_frame.f_locals))
+            frame = frame.tb_next
+        assert not any("471" in own for own in seen[1:])  # the first is this test's own
 
 
 def test_the_numbers_of_the_theory() -> None:

@@ -27,13 +27,14 @@ def sizes_drawn(groups: PrivateGroups, people: Any) -> tuple[Array, Array]:
     >>> places.tolist(), abs(sizes[1] - 500) < 15
     ([1, 2], True)
     """
-    margins = cast(Any, None)
+    margins = places = cast(Any, None)
     try:
         margins = Coin(groups.table).margins(groups.levels(people), bar=False)
         places = np.flatnonzero(margins >= 0)
         return places, groups.sizes(margins[places])
     finally:
         people = margins = None  # no traceback may show them
+        del places
 
 
 @uninterrupted
@@ -43,7 +44,7 @@ def answers_drawn(groups: PrivateGroups, coin: Coin, people: Any, levels: Any) -
     Guarantee: as above, where levels differ by at most 1; both tables must be of one definition. What the margins say is
     sound with noise that is `tossed`.
     """
-    shown = within = cast(Any, None)
+    shown = within = places = cast(Any, None)
     try:
         shown = Coin(groups.table).answers(groups.levels(people), bar=False)
         places = np.flatnonzero(shown)
@@ -51,3 +52,4 @@ def answers_drawn(groups: PrivateGroups, coin: Coin, people: Any, levels: Any) -
         return places, coin.margins(levels[places], within, bar=False)
     finally:
         people = levels = shown = within = None
+        del places

@@ -282,6 +282,7 @@ removal;
         keys: Any = None
         people: Any = None
         levels: Any = None
+        some: Any = None
         terms = self.terms
         if not isinstance(terms, DefiniteTerms):
             raise TypeError("these terms have no definite answers")
@@ -302,7 +303,7 @@ removal;
             drawn = (coin.margins if terms.table.has_margins else coin.answers)(levels, bar=False)
             return _recorded(keys, terms.recorded(drawn.tolist()), coin.private)
         finally:
-            keys = people = levels = None  # no traceback may show them
+            keys = people = levels = some = None  # no traceback may show them
 
     @uninterrupted
     def _read(self, cost: str, hold: Callable[[], None]) -> tuple[Any, Any]:
