@@ -126,12 +126,12 @@ class RemoteAnswers(Released, _Said):
 
     @property
     def has_margins(self) -> bool:
-        """Whether its answers have margins; also where there is none, since no group is shown."""
+        """Whether its answers have margins; also true if no group is shown."""
         return "margins" in self.document or bool(self.margins)
 
     @property
     def has_sizes(self) -> bool:
-        """Whether its groups have sizes; also where none is shown."""
+        """Whether its groups have sizes; also true if no group is shown."""
         return "sizes" in self.document
 
     @property
@@ -272,7 +272,7 @@ def read_reply(document: Document, dataset: str, fetch: Callable[[str, int], Doc
 
 
 def _noise_of(document: Document) -> Noise:
-    """What the margins of an answer have."""
+    """The noise of an answer's margins."""
     mechanism, private = mechanism_of(document), document.get("private_groups")
     if private is None:
         return line_table(mechanism).noise

@@ -132,7 +132,7 @@ class Terms(Sent):
 
     @property
     def costs_exact(self) -> tuple[Fraction, Fraction] | None:
-        """The costs of a false no and a false yes, from NO:YES."""
+        """How bad a false no and a false yes are."""
         return None if self.costs is None else (_exact(self.costs[0], "costs"), _exact(self.costs[1], "costs"))
 
 

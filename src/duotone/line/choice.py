@@ -54,11 +54,11 @@ def boundary_for_costs(privacy: Definition, false_no: Given, false_yes: Given) -
 def least_epsilon(
     wrong: Given, people: int, delta: Given = 0, *, parts: int = 1, line: Callable[[ApproxDP], LineMechanism] = balanced
 ) -> Fraction:
-    """The least ε of three digits with which a balanced answer, or one by another `line`, is wrong at most with probability
-    `wrong`, if `people` people would have to be different to flip it. Where a budget is divided among `parts` answers, it is
-    that of all.
+    """The least ε of three digits with which a balanced answer, or one by another `line`, is wrong with probability at
+    most `wrong`, if `people` people would have to be different to flip it. If a budget is divided among `parts`
+    answers, this is the budget of all.
 
-    Guarantee: the probability is that of the table that an answer is drawn from, in integers.
+    Guarantee: the probability is that of the integer table from which an answer is drawn.
 
     >>> least_epsilon("0.01", 10), least_epsilon("0.01", 10, "1e-6"), least_epsilon("0.3", 1)
     (Fraction(41, 100), Fraction(41, 100), Fraction(106, 125))

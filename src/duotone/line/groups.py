@@ -50,11 +50,11 @@ class PrivateGroups:
         return self.table.noise.centred
 
     def noise_of_limit(self, *, above: bool) -> Noise:
-        """The noise of the margin by which a noisy size is above a limit, or below it."""
+        """The noise of the margin of a noisy size against a limit."""
         return self.noise if above else self.noise.turned
 
     def document(self, limit: Any = None) -> dict[str, Any]:
-        """What is public of it, as JSON; of one count, with what that is compared with (`CountLimit`)."""
+        """Its public facts, as JSON; for a single count also its limit (`CountLimit`)."""
         compared = {} if limit is None else {"limit": {"at": limit.at, "above": limit.above}}
         return {"at_least": self.at_least, "always_shown_from": self.always if self.always < FURTHEST else None, **compared}
 
@@ -73,7 +73,8 @@ class PrivateGroups:
 
 
 def size_line(privacy: ApproxDP) -> LineMechanism:
-    """By which a noisy size is above a limit: a group just as large seems so with the probability at its boundary.
+    """The line of a noisy size against a limit: a group exactly as large exceeds it with the probability at its
+    boundary.
 
     >>> round(float(size_line(ApproxDP(1, "1e-6")).blue), 4)
     0.6999

@@ -99,7 +99,7 @@ class Table:
     cap: int | None = None
     """Levels are clipped to [−cap, cap − 1] before noise is added; None: they are not."""
     tossed: bool = False
-    """Of margins: whether what noise is added to may be the toss of a coin in place of a level (`Noise.tossed`)."""
+    """For margins: whether a coin may have replaced the level (`Noise.tossed`)."""
     boundary: Any = None
     """The requested boundary."""
     loss: Fraction = Fraction(0)
@@ -186,7 +186,8 @@ class Table:
         return replace(self, cap=None)
 
     def of_groups(self) -> Table:
-        """The same of groups that are selected privately: a margin may be a toss of a coin, so that it is certain one later."""
+        """The same for privately selected groups: a margin may be the toss of a coin, so answers are certain one level
+        later."""
         cap = self.cap if self.cap is None or not self.noise.bounded else self.cap + 1
         return replace(self, tossed=True, cap=cap)
 

@@ -192,7 +192,7 @@ on, always certain from 29
 
     @property
     def _if_large(self) -> str:
-        """For which private groups that is so."""
+        """The private groups to which this applies."""
         above = self.answered_above
         return "" if above is None else f", in groups of more than {above} people by as many"
 
@@ -223,7 +223,7 @@ on, always certain from 29
         return f"{said}{self._if_large}; {small}"
 
     def _sentence(self, by_bound: str) -> str:
-        """That of a group that is large enough."""
+        """The accuracy of a sufficiently large group."""
         match self.table.boundary:
             case "selection":
                 return f"a group of {self.certain:g} or more people is always shown"

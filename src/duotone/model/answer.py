@@ -40,7 +40,7 @@ class CountLimit:
     at: int
     above: bool
     everybody: bool = False
-    """Whether everybody counts, whatever their rows hold: then the count of a group is its size."""
+    """Whether everybody counts, whatever their rows hold: then a group's count is its size."""
 
     def margin(self, count: int) -> int:
         """How far a noisy count is from making the answer a no."""

@@ -37,7 +37,7 @@ class Charge:
     mechanism: LineMechanism
     answers: int = 1
     selected: bool = False
-    """Whether the groups that the answers are about are selected privately, which costs nothing more."""
+    """Whether the answers' groups are selected privately, which costs nothing more."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism.privacy, Definition):

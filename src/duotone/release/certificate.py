@@ -73,7 +73,7 @@ def prove(certificate: Any) -> str:
 
 
 def _prove_selection(certificate: Mapping[str, Any]) -> str:
-    """The private groups that answers are about are selected under the same definition: together they satisfy it, too."""
+    """The answers' private groups are selected under the same definition: together they satisfy it, too."""
     chosen = certificate["selection"]
     if "selection" in chosen or chosen["boundary"] != "selection" or chosen["privacy"] != certificate["privacy"]:
         raise Unproved("groups are not selected under the definition of their answers")

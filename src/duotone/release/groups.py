@@ -22,9 +22,9 @@ def sizes_drawn(groups: PrivateGroups, people: Any) -> tuple[Array, Array]:
 
     >>> from duotone import ApproxDP, partition_selection
     >>> from duotone.line.table import line_table
-    >>> groups = PrivateGroups(line_table(partition_selection(ApproxDP(1, "1e-6"))))
+    >>> groups = PrivateGroups(line_table(partition_selection(ApproxDP(1, "1e-6"))).unclipped())
     >>> places, sizes = sizes_drawn(groups, np.array([0, 28, 500]))
-    >>> places.tolist(), abs(sizes[1] - 500) < 15
+    >>> places.tolist(), bool(abs(sizes[1] - 500) < 15)
     ([1, 2], True)
     """
     margins = places = cast(Any, None)
@@ -39,10 +39,10 @@ def sizes_drawn(groups: PrivateGroups, people: Any) -> tuple[Array, Array]:
 
 @uninterrupted
 def answers_drawn(groups: PrivateGroups, coin: Coin, people: Any, levels: Any) -> tuple[Array, Array]:
-    """The places of the groups that are shown, and the margin of an answer about each, by the coin of one answer.
+    """The places of the shown groups, and the margin of an answer about each, from the coin of one answer.
 
-    Guarantee: as above, where levels differ by at most 1; both tables must be of one definition. What the margins say is
-    sound with noise that is `tossed`.
+    Guarantee: as above, if levels differ by at most 1; both tables must have one definition. The margins' statements
+    are sound with noise that is `tossed`.
     """
     shown = within = places = cast(Any, None)
     try:

@@ -204,13 +204,13 @@ def _grids(compiled: Compiled | None) -> Mapping[str, str]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Answers(Released):
-    """Released answers: by group where the question is grouped, else under the empty key.
+    """Released answers: by group if the question is grouped, else under the empty key.
 
-    Each is True or False, or an `Outcome` where it may be too close to call. `str` of it is the answer, or a line for each
-    group; `bool` the answer of a question without groups, an error where it is too close to call, which is also equal to True
-    or "yes", False or "no". `certain`, `p_value`, `margin` and `at_least` say how sure it is; of groups, `margins` do.
-    `sizes` say how large private groups seem to be. `to_arrow` and `to_pandas` make a table of it, `facts` are what was asked
-    and how accurate that is, `quote` is a sentence for a report. Levels and truths are not in it.
+    Each is True or False, or an `Outcome` if it may be too close to call. `str` of it is the answer, or a line for each
+    group. `bool` is the answer of a question without groups (an error if it is too close to call), which also equals
+    True or "yes", False or "no". `certain`, `p_value`, `margin` and `at_least` say how sure it is; for groups,
+    `margins` do. `sizes` are the estimated sizes of private groups. `to_arrow` and `to_pandas` make a table of it,
+    `facts` are the question and its accuracy, `quote` is a sentence for a report. Levels and truths are not in it.
     """
 
     answers: Mapping[Key, bool | Outcome]
@@ -226,8 +226,8 @@ class Answers(Released):
     close_calls: CloseCalls | None = None
     """The dataset's registration for close calls, if they are counted."""
     sizes: Mapping[Key, int] = field(default_factory=dict)
-    """How many people seem to be in each group, where groups are selected privately and that is known: usually this is off by
-    no more than `facts.terms.groups.noise.give_or_take`, and a group that is shown although it is small seems larger."""
+    """The estimated number of people in each group, if groups are selected privately and sizes are released: usually
+    off by at most `facts.terms.groups.noise.give_or_take`; a small group that is shown seems larger."""
 
     @property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -290,7 +290,7 @@ class Answers(Released):
         return {key: (said, *sure_of.get(key, ())) for key, said in self.words.items()}
 
     def sizes_of(self, key: Key) -> tuple[str, ...]:
-        """How many people seem to be in a group, in words; nothing where that is not known."""
+        """The estimated size of a group, in words; empty if it is not known."""
         return (sure.many(max(self.sizes[key], 1), self.facts.unit),) if key in self.sizes else ()
 
     @property

@@ -77,7 +77,8 @@ class Engine(Protocol):
 
 
 Draw = Callable[[Any], tuple[Any, Any]]
-"""From the people of each group: the places of those that are shown, and a noisy size of each (`release.groups`)."""
+"""A function of the people of each group: the places of the shown groups, and a noisy size of each
+(`release.groups`)."""
 
 
 @runtime_checkable
@@ -85,7 +86,7 @@ class Draws(Protocol):
     """An engine that can draw Duotone's coins where it counts."""
 
     def kept(self, plan: Any, keys: Sequence[str], draw: Draw) -> Any:
-        """The keys of the groups that are shown, each with a noisy `size`, of a plan that counts the `people` of each."""
+        """The keys of the shown groups, each with a noisy `size`, for a plan that counts the `people` of each."""
         ...
 
 

@@ -252,7 +252,7 @@ def plan_of(who: People, asked: Sequence[tuple[PersonColumns, Mapping[str, Reque
 
 
 def kept(who: People, draw: Draw, engine: Draws) -> list[tuple[tuple[Any, ...], int]]:
-    """The keys of the groups that are shown, and a noisy size of each, drawn where people were counted: see `Spark.kept`."""
+    """The keys of the shown groups, and a noisy size of each, drawn where people were counted: see `Spark.kept`."""
     keys = [f"k{i}" for i in range(len(who.by))]
     result = engine.kept(_plan(who.table([]), keys, {}, who, {}), keys, draw)
     return sorted(zip(_keys(result, who), whole(result["size"]).tolist(), strict=True))

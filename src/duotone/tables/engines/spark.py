@@ -55,7 +55,7 @@ class Spark:
         """A job is not stopped: the session may be somebody else's."""
 
     def kept(self, plan: Any, keys: Sequence[str], draw: Draw) -> Any:
-        """The keys of the groups that are shown, each with a noisy `size`, of a plan that counts the `people` of each: drawn by
+        """The keys of the shown groups, each with a noisy `size`, for a plan that counts the `people` of each: drawn by
         the workers that counted them.
 
         Guarantee: every key is decided by one toss of Duotone's own coin, from the operating system's randomness of the
@@ -105,7 +105,7 @@ def _in_parts(added: Any) -> Any:
 
 
 def _drawn(draw: Draw, keys: tuple[str, ...], batches: Iterator[Any]) -> Iterator[Any]:
-    """In a worker: the keys of the groups that may be shown, and their sizes."""
+    """On a worker: the keys of the groups that may be shown, and their sizes."""
     for batch in batches:
         places, sizes = draw(batch.column("people").to_numpy(zero_copy_only=False))
         yield batch.select(keys).take(pa.array(places)).append_column("size", pa.array(sizes, pa.int64()))
