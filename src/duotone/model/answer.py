@@ -105,12 +105,12 @@ class Released(Sure):
 
     @property
     def has_margins(self) -> bool:
-        """Whether its answers have margins; also where there is none, since no group is shown."""
+        """Whether its answers have margins; also true if no group is shown."""
         return bool(self.margins)
 
     @property
     def has_sizes(self) -> bool:
-        """Whether its groups have sizes; also where none is shown."""
+        """Whether its groups have sizes; also true if no group is shown."""
         return bool(self.sizes)
 
     @property

@@ -252,14 +252,14 @@ class Answers(Released):
 
     @property
     def has_margins(self) -> bool:
-        """Whether its answers have margins; also where there is none, since no group is shown."""
+        """Whether its answers have margins; also true if no group is shown."""
         terms = self.facts.terms
         known = isinstance(terms, DefiniteTerms) and terms.boundary != "selection"
         return bool(self.margins) or (known and not self.answers)
 
     @property
     def has_sizes(self) -> bool:
-        """Whether its groups have sizes; also where none is shown."""
+        """Whether its groups have sizes; also true if no group is shown."""
         return bool(self.sizes) or (isinstance(self.facts.terms, DefiniteTerms) and self.facts.terms.sized and not self.answers)
 
     @property
