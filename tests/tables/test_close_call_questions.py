@@ -155,7 +155,7 @@ def test_nothing_is_read_for_what_is_recorded_or_does_not_fit(ledger: Ledger, mo
 @pytest.mark.parametrize("key", ["a\0", "\ud800"])
 def test_keys_that_no_engine_takes_are_refused(ledger: Ledger, key: str) -> None:
     rows = pa.table({"g": ["a", "b"]})
-    with pytest.raises(DuotoneError, match="the list of groups has a key that is no text"):
+    with pytest.raises(DuotoneError, match="the list of groups has a key that is not a text"):
         asked(ledger, "select g, count(*) > 5 from s group by g", rows, groups=["a", key])
 
 

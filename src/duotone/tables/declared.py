@@ -180,6 +180,6 @@ def _key(value: Any, kind: Kind) -> Any:
         case _:
             fits = isinstance(value, str) and "\0" not in value and not any("\ud800" <= c <= "\udfff" for c in value)
     if not fits:
-        what = "text, as a text file's columns are" if kind == "untyped" else f"{kind} value"
-        raise DuotoneError(f"the list of groups has a key that is not a {what}: {written}")
+        what = "text, as a text file's columns are" if kind == "untyped" else f"a{'n' * (kind == 'integer')} {kind} value"
+        raise DuotoneError(f"the list of groups has a key that is not {what}: {written}")
     return value
