@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -146,6 +147,25 @@ def test_no_group_under_the_floor_is_ever_shown(question: str | None) -> None:
         groups = terms_of(asked).groups
         assert groups is not None
         assert (groups.at_least, groups.always) == (30, 57)
+
+
+def largest_chance_of_being_shown(people: int) -> float:
+    """What (1, 10^-6)-privacy allows a group of so many people, from nobody on, by its definition alone."""
+    shown, ratio, delta = 0.0, math.e, 1e-6
+    for _ in range(people):
+        shown = min(1.0, ratio * shown + delta, 1 - (1 - shown - delta) / ratio)
+    return shown
+
+
+@pytest.mark.parametrize("floor", [1, 2, 30, 200])
+def test_the_accuracy_of_a_selection_counts_from_its_floor(floor: int) -> None:
+    with prepare_groups(TABLE, "town", USUAL, at_least=floor) as asked:
+        for people in range(1, 300):
+            chance = largest_chance_of_being_shown(max(0, people - floor + 1))
+            assert asked.error(people) == pytest.approx(1 - chance, abs=1e-9)
+        always = next(people for people in range(1, 300) if largest_chance_of_being_shown(people - floor + 1) == 1)
+        assert asked.accuracy.ending == f"always shown from {always} people on"
+        assert asked.release().quote().endswith(f"; a group of {always} or more people is always shown.")
 
 
 def test_a_floor_is_part_of_the_question_and_refused_where_nothing_is_selected(tmp_path: Path) -> None:

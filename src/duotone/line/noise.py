@@ -40,8 +40,8 @@ class Noise:
     >>> from duotone import ApproxDP, balanced
     >>> from duotone.line.table import line_table
     >>> noise = line_table(balanced(ApproxDP(1, "1e-6"))).noise
-    >>> noise.least, noise.most, noise.cap, noise.give_or_take
-    (-14, 14, 29, 3)
+    >>> noise, noise.cap, noise.give_or_take
+    (<Noise: from -14 to 14, of 128 bits>, 29, 3)
     >>> [round(float(noise.p_value(margin)), 4) for margin in (0, 5, 13, 14, -1)]
     [0.2689, 0.0018, 0.0, 0.0, 0.2689]
     """
@@ -53,6 +53,9 @@ class Noise:
     tossed: bool = False
     """Whether the level may have been replaced by 0 or −1, by a fair coin, because a group is too small for an answer
     (see `line.groups`)."""
+
+    def __repr__(self) -> str:
+        return f"<Noise: {'from' if self.bounded else 'about'} {self.least} to {self.most}, of {self.bits} bits>"
 
     @property
     def bounded(self) -> bool:

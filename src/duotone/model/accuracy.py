@@ -49,12 +49,16 @@ on, always certain from 29
     """The number of answers about one person that share the budget."""
     answered_above: int | None = None
     """For private groups: the size up to which an answer is the toss of a coin."""
+    smallest: int = 1
+    """For the question which groups may be shown: the people of the smallest. Margins are then numbers of people."""
 
     def errors(self, margin: int) -> tuple[float, float]:
         """Pr[false no] and Pr[false yes] at a margin: the same, unless one mistake costs more."""
         _check_margin(margin)
-        one = 2**self.table.bits
-        blue, red = ((one - side[min(margin, len(side)) - 1]) / one for side in (self.table.blue, self.table.red))
+        if margin < self.smallest:
+            return 1.0, 0.0
+        one, level = 2**self.table.bits, margin - self.smallest
+        blue, red = ((one - side[min(level, len(side) - 1)]) / one for side in (self.table.blue, self.table.red))
         return blue, red
 
     def error(self, margin: int) -> float:
@@ -90,10 +94,10 @@ on, always certain from 29
         """The margins from which `errors` are 0."""
         if isinstance(self.table.privacy, RenyiDP):
             one, sides = 1 << self.table.bits, (self.table.blue, self.table.red)
-            blue, red = (len(side) if side[-1] == one else math.inf for side in sides)
-            return blue, red
-        blue, red = on_line(self.table.privacy, self.table.boundary).certain
-        return blue + 1, red + 1
+            blue, red = (len(side) - 1 if side[-1] == one else math.inf for side in sides)
+        else:
+            blue, red = on_line(self.table.privacy, self.table.boundary).certain
+        return blue + self.smallest, red + self.smallest
 
     @cached_property
     def certain(self) -> float:

@@ -143,7 +143,8 @@ class DefiniteTerms:
     def accuracy(self) -> Accuracy:
         """How often one answer is wrong."""
         above = None if self.groups is None or self.sized or not self.groups.always < FURTHEST else self.groups.always
-        return Accuracy(self.table, self.parts, above)
+        smallest = self.at_least if self.boundary == "selection" else 1
+        return Accuracy(self.table, self.parts, above, smallest)
 
     @property
     def cost(self) -> Charge:
