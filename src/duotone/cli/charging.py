@@ -127,7 +127,7 @@ def say_receipt(how: Charging, dataset: str | None, ledger: Ledger, receipt: Rec
     if not receipt.free and receipt.calls:
         paid = f"charged: {receipt.calls} close call{'s' * (receipt.calls > 1)}"
     if receipt.one_of is not None and receipt.left.share is not None and not receipt.free:
-        say(f"{one_of(receipt.one_of, receipt.left.share)}{allowance}", line="ledger: ")
+        say(f"{one_of(receipt.one_of, receipt.left.share, receipt.left.delta)}{allowance}", line="ledger: ")
     else:
         say(f"{paid}; left: {receipt.left}{allowance}", line="ledger: ")
     if receipt.before is not None:

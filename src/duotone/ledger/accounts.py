@@ -236,12 +236,12 @@ def most_answers(account: Account, each: Definition) -> int:
 
 
 def beyond(cost: Cost, *lefts: Left | None) -> tuple[str, ...]:
-    """The parts of a cost, epsilon or delta, that exceed what is left by sums."""
+    """The parts of a cost, epsilon or delta, that exceed what is left of them; in an account renyi, only of delta."""
     if not isinstance(cost, Charge) or isinstance(cost.privacy, RenyiDP):
         return ()
     asked = {"epsilon": cost.answers * epsilon_above(cost.privacy), "delta": cost.answers * Fraction(cost.privacy.delta)}
-    rooms = [left for left in lefts if left is not None and left.epsilon is not None]
-    return tuple(name for name, part in asked.items() if any(part > getattr(left, name) for left in rooms))
+    rooms = {name: [room for left in lefts if (room := getattr(left, name, None)) is not None] for name in asked}
+    return tuple(name for name, part in asked.items() if any(part > room for room in rooms[name]))
 
 
 def definite(cost: Cost) -> Charge:

@@ -64,15 +64,18 @@ def left(numbers: Numbers, *, symbols: bool = False) -> str:
     ('epsilon 0.5, delta 1e-06', 'ε 0.5, δ 1e-06')
     >>> left({"close_calls": 1, "reserved": 0, "epsilon": 0.5, "delta": 0})
     '1 close call; for definite answers: epsilon 0.5, delta 0'
+    >>> left({"share": 0.5, "delta": 0})
+    '50.0 % of the budget, for answers at delta 0'
     """
     calls = _many(numbers["close_calls"], "close call") if "close_calls" in numbers else ""
-    definite = ""
+    definite, words = "", ("ε", "δ") if symbols else ("epsilon", "delta")
     if "share" in numbers:
         definite = f"{percent(numbers['share'])} of the budget"
         if "answers" in numbers:
             definite = f"{definite}, about {stated(numbers)}"
+        if numbers.get("delta") == 0:
+            definite = f"{definite}, for answers at {words[1]} 0"
     elif "epsilon" in numbers:
-        words = ("ε", "δ") if symbols else ("epsilon", "delta")
         definite = f"{words[0]} {float(numbers['epsilon']):.6g}, {words[1]} {float(numbers['delta']):.6g}"
     return f"{calls}; for definite answers: {definite}" if calls and definite else calls or definite
 
@@ -99,14 +102,15 @@ def percent(share: float) -> str:
     return f"{math.floor(100 * share * 10**digits + 1e-9) / 10**digits:.{digits}f} %"
 
 
-def one_of(many: int, share: float) -> str:
-    """What an answer cost, in a budget of `many` answers at its price, and the share that is left.
+def one_of(many: int, share: float, delta: object) -> str:
+    """What an answer cost, in a budget of `many` answers at its price; the share that is left, and what is left of the
+    delta that was set aside.
 
-    >>> one_of(140, 139 / 140)
-    'one of 140 such answers; 0.71 % of the budget spent'
+    >>> one_of(140, 139 / 140, 1e-7)
+    'one of 140 such answers; 0.71 % of the budget spent; left for answers with a delta: 1e-07'
     """
     such = f"one of {many:,} such answers" if many > 1 else "all of the budget is for one such answer" if many else "too much"
-    return f"{such}; {percent(1 - share)} of the budget spent"
+    return f"{such}; {percent(1 - share)} of the budget spent; left for answers with a delta: {decimal(delta)}"
 
 
 def price(numbers: Numbers, *, symbols: bool = False) -> str:
@@ -142,6 +146,10 @@ def over_budget(numbers: Numbers, *, symbols: bool = False, name: str | None = N
             rest = f"{rest}, and {numbers['left']['reserved']} reserved for answers under way, or lost"
     if "set_aside" in numbers:
         rest = f"{rest}; for definite answers only {each(numbers['set_aside'], symbols=symbols)} was set aside"
+    if "share" in numbers["left"] and "delta" in numbers.get("beyond", ()) and "allowance" not in numbers:
+        delta = "δ" if symbols else "delta"
+        tenth = f"a tenth of the budget's {delta} is for answers that have one, and {decimal(numbers['left']['delta'])} of it is left"
+        rest = f"{rest}; {tenth}: ask at a smaller {delta}, or at 0"
     asker = numbers.get("asker")
     if "allowance" in numbers:
         rest = f"{rest}, and of the allowance of {asker}: {left(numbers['allowance'], symbols=symbols)}"
