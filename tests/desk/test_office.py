@@ -86,6 +86,27 @@ def test_a_mistake_is_one_sentence_with_its_line(tmp_path: Path, old: str, new: 
             assert any(step in text.splitlines()[number - 1] for step in steps), (line, text.splitlines()[number - 1])
 
 
+def test_what_a_declared_file_must_say_is_not_asked_for_beside_it(tmp_path: Path) -> None:
+    """Each message is followed, one after the other; the last try succeeds."""
+    text, declared = WHOLE, 'source = "calls.parquet"\n'
+    start = text.index("[datasets.calls]")
+    own = text[start:].split("\n\n")[0]
+    needed = "\n".join(line for line in own.splitlines() if line.startswith(("version", "budget")))
+    lines = f'[datasets.calls]\nfile = "calls.toml"\nrows = 10000\n{needed}\nbugdet = 1'
+    misplaced = {f"{key} is declared in calls.toml: write it there" for key in ("version", "budget")}
+    missing = {f"{key} is missing in calls.toml: write {key}" for key in ("version", "budget")}
+    for beside, said in ((lines, misplaced | {"bugdet is not known"}), (lines.split("\nversion")[0], missing)):
+        (tmp_path / "calls.toml").write_text(declared)
+        (tmp_path / "office.toml").write_text(text.replace(own, beside))
+        with pytest.raises(OfficeError) as error:
+            read_office(tmp_path / "office.toml")
+        sentences = str(error.value).splitlines()
+        assert len(sentences) == len(said)
+        assert all(any(f"datasets.calls.{one}" in sentence for sentence in sentences) for one in said)
+    (tmp_path / "calls.toml").write_text(declared + needed)
+    assert read_office(tmp_path / "office.toml").datasets["calls"].declared.version == "1"
+
+
 def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
     text = WHOLE.replace("max_rows = 2", "max_rows = 0").replace("tick = 0.02", "tick = -1").replace('"auditor"', '"boss"')
     (tmp_path / "office.toml").write_text(text)

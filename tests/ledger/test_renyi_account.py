@@ -152,7 +152,9 @@ def test_an_ordinary_answer_costs_what_the_theory_says() -> None:
     assert receipt.one_of == math.floor(1 / spent)
     assert account.one_of(Charge(balanced(ApproxDP("0.0001", "1e-8")))) == 10  # its deltas
     assert ledger.statement("census").spent == (1.0, 1e-6)
-    left = "a tenth of the budget's delta is for answers that have one, and 9.7e-08 of it is left: ask at a smaller delta, or at 0"
+    left = (
+        "a tenth of the budget's delta is for answers that have one, and 9.7e-08 of it is left: ask at a smaller delta, or at 0"
+    )
     with pytest.raises(OverBudget, match=f"; {left}; nothing was charged") as refused:
         ask(ledger, "delta", Charge(balanced(ApproxDP("0.0001", "1e-7"))))
     assert refused.value.shortfall.beyond == ("delta",)

@@ -96,11 +96,12 @@ def _with_declared(path: Path, written: dict[str, Any], mistakes: Mistakes) -> d
 
 def _declared(path: Path, name: str, written: dict[str, Any]) -> Dataset:
     """The declaration of a dataset: inline, or in a file of its own. Its name and its ledger are the office's."""
-    mistakes = Mistakes()
+    mistakes, there = Mistakes(), ""
     called: dict[str, Any] = {"dataset": name} if checks.NAME.fullmatch(name) else {}
     if "file" in written:
+        there = f" in {Path(str(written['file'])).name}"
         for key in written.keys() - {"file"}:
-            mistakes.add((key,), "is declared in the file, or is not known: leave it out here")
+            mistakes.add((key,), f"is declared{there}: write it there" if key in HERE else unknown(key, [*OWN, "file"]))
         declared = UNKNOWN
         try:
             declared = replace(Dataset.load(path.parent / checks.text(written["file"])), ledger=None, **called)
@@ -113,7 +114,7 @@ def _declared(path: Path, name: str, written: dict[str, Any]) -> Dataset:
         declared = Dataset.of(written, known=HERE, **called)
     lacking = [key for key in ("version", "budget") if getattr(declared, key) is None]
     for key in lacking:
-        mistakes.add((key,), f"is missing: write {EXAMPLES[key]}")
+        mistakes.add((key,), f"is missing{there}: write {EXAMPLES[key]}")
     if declared.groups is not None and not isinstance(declared.groups, Mapping):
         mistakes.add(("groups",), 'must be lists by columns, as { ward = ["A", "B"] }')
     mistakes.refuse()

@@ -148,8 +148,8 @@ def over_budget(numbers: Numbers, *, symbols: bool = False, name: str | None = N
         rest = f"{rest}; for definite answers only {each(numbers['set_aside'], symbols=symbols)} was set aside"
     if "share" in numbers["left"] and "delta" in numbers.get("beyond", ()) and "allowance" not in numbers:
         delta = "δ" if symbols else "delta"
-        tenth = f"a tenth of the budget's {delta} is for answers that have one, and {decimal(numbers['left']['delta'])} of it is left"
-        rest = f"{rest}; {tenth}: ask at a smaller {delta}, or at 0"
+        tenth, there = f"a tenth of the budget's {delta} is for answers that have one", decimal(numbers["left"]["delta"])
+        rest = f"{rest}; {tenth}, and {there} of it is left: ask at a smaller {delta}, or at 0"
     asker = numbers.get("asker")
     if "allowance" in numbers:
         rest = f"{rest}, and of the allowance of {asker}: {left(numbers['allowance'], symbols=symbols)}"
