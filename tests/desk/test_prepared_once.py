@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from duotone.desk import tables
-from duotone.tables.engines.source import Source
+from duotone.tables.engines.engine import Source
 from support.offices import CALLS, STAYS, VOTES, AtDesk, Served, at_desk, make_office, serving
 
 YES = "count(*) filter (where vote = 'Y') > {}"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from duotone.desk.clock import Clock
-from duotone.tables.engines.source import Source
+from duotone.tables.engines.engine import Source
 from support.crowds import make_office
 from support.offices import AtDesk, at_desk
 from support.stopped_clock import Hands

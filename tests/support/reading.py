@@ -11,7 +11,7 @@ import pytest
 
 from duotone import ApproxDP, DuotoneError, ask, prepare
 from duotone.tables.engines import open_source
-from duotone.tables.engines.source import Source
+from duotone.tables.engines.engine import Source
 
 P = ApproxDP(1, "1e-6")
 ALL = ApproxDP(50, "0.99")

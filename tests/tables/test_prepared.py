@@ -17,7 +17,7 @@ from duotone.tables import engine_conformance
 from duotone.tables.ask import prepare_groups
 from duotone.tables.engines import open_source
 from duotone.tables.engines.any_ibis import AnyIbis
-from duotone.tables.engines.source import of_table
+from duotone.tables.engines.engine import of_table
 from support.reading import read_nothing
 
 P = ApproxDP(1, "1e-6")

@@ -29,8 +29,7 @@ from duotone.errors import DuotoneError, FailedTrial, LedgerBusy, LedgerError, O
 from duotone.ledger.ledger import Ledger, open_ledger
 from duotone.model.notice import is_about
 from duotone.resources import temporary_folder
-from duotone.tables.engines.engine import ON_FAILURE
-from duotone.tables.engines.source import Source
+from duotone.tables.engines.engine import ON_FAILURE, Source
 from duotone.tables.prepared import Prepared
 from duotone.words import budgets
 

@@ -21,8 +21,8 @@ import pyarrow as pa
 
 from duotone.model.checks import Type
 from duotone.privacy.numbers import exact
+from duotone.tables.engines.engine import Source
 from duotone.tables.engines.open import open_source
-from duotone.tables.engines.source import Source
 from duotone.tables.sql.condition import Kind
 
 ROWS = 1000

@@ -11,9 +11,8 @@ from pathlib import Path
 from duotone.desk.records import Records
 from duotone.errors import DuotoneError
 from duotone.model.checks import Mistakes
-from duotone.tables.engines.engine import quietly
+from duotone.tables.engines.engine import Source, quietly
 from duotone.tables.engines.open import files_of
-from duotone.tables.engines.source import Source
 
 NOTED = "table "
 """How the name of a note about a table begins."""

@@ -25,10 +25,9 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.resources import limited
 from duotone.tables.ask import open_conforming, prepare, prepare_groups
 from duotone.tables.declared import unit_in
-from duotone.tables.engines.engine import closed_on_error
+from duotone.tables.engines.engine import Source, closed_on_error
 from duotone.tables.engines.open import open_source
 from duotone.tables.engines.public_tables import PublicTable
-from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import quoted
 from duotone.tables.prepared import Prepared
 from duotone.tables.sql.condition import Kind

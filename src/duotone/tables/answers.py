@@ -23,7 +23,7 @@ from duotone.privacy.numbers import show
 from duotone.privacy.text import definition_document
 from duotone.tables.compile_question import Compiled
 from duotone.tables.declared import Key
-from duotone.tables.engines.source import Source, vouched_for
+from duotone.tables.engines.engine import Source, vouched_for
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.syntax import one_line
 from duotone.words import sentences as sure

@@ -39,7 +39,7 @@ from duotone.tables.declared import (
 from duotone.tables.engine_conformance import require_conforming
 from duotone.tables.engines.derived_tables import shaped
 from duotone.tables.engines.duckdb import lent
-from duotone.tables.engines.engine import closed_on_error
+from duotone.tables.engines.engine import Source, closed_on_error, explained
 from duotone.tables.engines.open import (
     Others,
     closing,
@@ -50,7 +50,6 @@ from duotone.tables.engines.open import (
     require_same_people,
 )
 from duotone.tables.engines.public_tables import PublicTable, opened_public
-from duotone.tables.engines.source import Source, explained
 from duotone.tables.prepared import Prepared, Reopen
 from duotone.tables.sql.comparison import PRESENT, ParsedQuestion
 from duotone.tables.sql.condition import Columns

@@ -20,8 +20,8 @@ from duotone.ledger.ledger import Ledger
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice, Refusal
 from duotone.tables.declared import Key
+from duotone.tables.engines.engine import Source
 from duotone.tables.engines.open import files_of, is_local
-from duotone.tables.engines.source import Source
 from duotone.tables.sql.syntax import ENDINGS
 
 LISTED = 10

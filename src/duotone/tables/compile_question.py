@@ -27,10 +27,10 @@ from duotone.tables.comparisons.counts import counts_comparison, distinct_thresh
 from duotone.tables.comparisons.difference import mean_difference, variance_threshold
 from duotone.tables.comparisons.threshold import linear_threshold, of_one_value, quantile_threshold
 from duotone.tables.declared import Key, Note, Unused
+from duotone.tables.engines.engine import Source
 from duotone.tables.engines.expressions import require_able
 from duotone.tables.engines.query import People, gather, plan_of
 from duotone.tables.engines.results import MOST_ENDS, Ends, Keys, Request, Result, Tally, nobody_ranked, require_reach
-from duotone.tables.engines.source import Source
 from duotone.tables.sql.comparison import (
     Atom,
     BoolOp,

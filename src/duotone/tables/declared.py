@@ -15,8 +15,8 @@ from duotone.model.notice import Notice, Refusal, why
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.privacy.text import Definition
+from duotone.tables.engines.engine import Source
 from duotone.tables.engines.open import maybe_secret
-from duotone.tables.engines.source import Source
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Kind
 from duotone.tables.sql.read_question import value_name

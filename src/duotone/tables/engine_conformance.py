@@ -18,8 +18,8 @@ from duotone.resources import keep_in_child
 from duotone.tables.compile_question import compile_question, levels_of
 from duotone.tables.engines.any_ibis import UNPROVEN, AnyIbis
 from duotone.tables.engines.duckdb import DuckDB
+from duotone.tables.engines.engine import Source, of_table
 from duotone.tables.engines.query import People
-from duotone.tables.engines.source import Source, of_table
 from duotone.tables.sql.read_question import read_question
 
 TRIED = replace(UNPROVEN, proven=True)

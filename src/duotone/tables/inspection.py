@@ -27,9 +27,9 @@ from duotone.privacy.numbers import show
 from duotone.tables.ask import declared_by, open_conforming
 from duotone.tables.compile_question import as_numbers, finer_bounds
 from duotone.tables.declared import column_bounds, public_groups, unit_in
+from duotone.tables.engines.engine import Source
 from duotone.tables.engines.expressions import read, steps
 from duotone.tables.engines.query import People
-from duotone.tables.engines.source import Source
 from duotone.tables.sql.condition import Kind, Operand
 from duotone.tables.sql.functions import from_text
 from duotone.tables.sql.functions.function import wide

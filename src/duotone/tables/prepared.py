@@ -34,11 +34,10 @@ from duotone.tables.billing import Bill, bill, dataset_of, normal_form
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled, Groups, levels_of, plan_for
 from duotone.tables.declared import Key
-from duotone.tables.engines.engine import UNREADABLE, Draws, closed_on_error, quietly
+from duotone.tables.engines.engine import UNREADABLE, Draws, Source, closed_on_error, quietly
 from duotone.tables.engines.expressions import require_able
 from duotone.tables.engines.query import People, kept
 from duotone.tables.engines.results import Keys
-from duotone.tables.engines.source import Source
 from duotone.tables.preview import Preview, preview
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Formula, Like, parts_of

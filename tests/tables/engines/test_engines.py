@@ -19,8 +19,8 @@ from duotone.cli.app import main
 from duotone.tables.engine_conformance import CASES
 from duotone.tables.engines import Source, open_source
 from duotone.tables.engines.any_ibis import AnyIbis
+from duotone.tables.engines.engine import of_table
 from duotone.tables.engines.postgres import of_column
-from duotone.tables.engines.source import of_table
 from support import TESTS, engine_cases, postgres_server, spark_cluster
 from support.reading import DATA, only_vouched
 from support.running import exhaustive_only, need, thinned

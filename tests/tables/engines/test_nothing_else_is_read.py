@@ -20,7 +20,7 @@ import pytest
 from duotone import DuotoneError, ask, prepare
 from duotone.tables.engines import open_source
 from duotone.tables.engines.duckdb import DuckDB
-from duotone.tables.engines.source import of_table
+from duotone.tables.engines.engine import of_table
 from support.reading import P, column
 
 LOCKED_OUT = [
@@ -121,7 +121,7 @@ INTERRUPTED = """
 import os, signal, sys, threading, time
 import pyarrow as pa
 from duotone import ApproxDP, prepare
-from duotone.tables.engines.source import Source
+from duotone.tables.engines.engine import Source
 
 n = 300_000
 rows = pa.table({"u": range(n), "x": [4711] * n, "s": [f"secret{i % 70000}" for i in range(n)]})

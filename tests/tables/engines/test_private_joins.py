@@ -21,7 +21,7 @@ from duotone import ApproxDP, DuotoneError, open_ledger, prepare
 from duotone.cli.app import main
 from duotone.tables.ask import ask_all
 from duotone.tables.engines import Source, files, open_source
-from duotone.tables.engines.source import of_table
+from duotone.tables.engines.engine import of_table
 from duotone.tables.engines.spark import Spark
 from support.running import EXHAUSTIVE
 from support.small_questions import P, levels

@@ -20,9 +20,8 @@ from duotone import ApproxDP, DuotoneError, ask, open_ledger, prepare
 from duotone.cli.app import main
 from duotone.tables.engines import open_source, public_tables
 from duotone.tables.engines.any_ibis import AnyIbis
-from duotone.tables.engines.engine import Abilities
+from duotone.tables.engines.engine import Abilities, of_table
 from duotone.tables.engines.postgres import Postgres, _element
-from duotone.tables.engines.source import of_table
 
 P = ApproxDP(1, "1e-6")
 DRAW = random.Random(5)

@@ -13,8 +13,8 @@ import pytest
 
 from duotone import prepare
 from duotone.errors import DuotoneError
+from duotone.tables.engines.engine import Source
 from duotone.tables.engines.open import open_source
-from duotone.tables.engines.source import Source
 
 QUESTIONS = (
     "count(*) > 2",

@@ -19,8 +19,8 @@ import sqlglot
 from duotone import ApproxDP, DuotoneError, ask, prepare
 from duotone.tables.engines import Source, open_source
 from duotone.tables.engines.any_ibis import AnyIbis
+from duotone.tables.engines.engine import of_table
 from duotone.tables.engines.expressions import holds, read
-from duotone.tables.engines.source import of_table
 from duotone.tables.sql.read_condition import read_condition, read_operand
 from support import formula_cases as cases
 from support import postgres_server, spark_cluster

@@ -25,7 +25,7 @@ from duotone.tables import ask as asking
 from duotone.tables import compile_question
 from duotone.tables.comparisons import CompiledComparison, threshold
 from duotone.tables.engines import expressions, person_columns, query
-from duotone.tables.engines.source import Source
+from duotone.tables.engines.engine import Source
 from duotone.tables.sql.comparison import LinearThreshold
 from duotone.tables.sql.condition import Known
 from duotone.tables.trial import plain_sql, trial

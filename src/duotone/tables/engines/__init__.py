@@ -1,7 +1,7 @@
 """Engines: where tables live. A question is one Ibis query; an engine's own messages are hidden, since they may quote
 rows.
 
-Start with `open`: from a table's name to a `source`, which is a table and its `engine`. An engine executes plans, says
+Start with `open`: from a table's name to a `Source`, which is a table and its `engine`. An engine executes plans, says
 what it can do, and can be interrupted. Engines are `duckdb` (with tables in databases, `text_files`, `data_frames`, and
 `files` of Parquet and Arrow), `postgres`, `spark`, and `any_ibis`: any other Ibis connection. `query` makes the plan
 (rows → people → aggregates), from `person_columns` and `expressions`; `results` defines requests and results.
@@ -9,7 +9,7 @@ what it can do, and can be interrupted. Engines are `duckdb` (with tables in dat
 reading stored values.
 """
 
+from duotone.tables.engines.engine import Source
 from duotone.tables.engines.open import open_source
-from duotone.tables.engines.source import Source
 
 __all__ = ["Source", "open_source"]

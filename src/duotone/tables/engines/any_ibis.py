@@ -12,8 +12,7 @@ from ibis.expr.types import Table
 from duotone.errors import DuotoneError
 from duotone.model.notice import Refusal
 from duotone.tables.engines import duckdb, postgres, spark
-from duotone.tables.engines.engine import UNREADABLE, Abilities, answers, bracketed, quietly
-from duotone.tables.engines.source import Source, of_table, require_vouched
+from duotone.tables.engines.engine import UNREADABLE, Abilities, Source, answers, bracketed, of_table, quietly, require_vouched
 
 UNPROVEN = Abilities(proven=False, no_casts="this engine has casts of its own", bytes_of=None)
 

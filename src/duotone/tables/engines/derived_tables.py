@@ -14,12 +14,11 @@ from typing import Any
 import ibis
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines.engine import closed_on_error
+from duotone.tables.engines.engine import Source, closed_on_error
 from duotone.tables.engines.expressions import holds, read, rounded
 from duotone.tables.engines.open import Others, closing
 from duotone.tables.engines.public_tables import PublicTable, join_public
 from duotone.tables.engines.query import nameable
-from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import Columns, fresh, only
 from duotone.tables.sql.comparison import PRESENT, ParsedQuestion, PeopleJoin, PeopleTable, PersonAggregate
 from duotone.tables.sql.condition import ALWAYS, Condition, Kind, Operand, columns_read

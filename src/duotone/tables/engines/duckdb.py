@@ -21,8 +21,17 @@ from duotone.errors import DuotoneError
 from duotone.model.notice import Refusal
 from duotone.resources import engine_limits, keep_in_child, literal_path, temporary_folder
 from duotone.tables.engines.data_frames import columns_of
-from duotone.tables.engines.engine import UNREADABLE, Abilities, closed_on_error, quietly, sqlglot_of
-from duotone.tables.engines.source import Source, refuse_twins, require_vouched, same_file
+from duotone.tables.engines.engine import (
+    UNREADABLE,
+    Abilities,
+    Source,
+    closed_on_error,
+    quietly,
+    refuse_twins,
+    require_vouched,
+    same_file,
+    sqlglot_of,
+)
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, of_type, quoted, selected, text
 
 UNPREPARED = "DuckDB cannot be started inside this process: see whether memory and threads are left"

@@ -15,8 +15,7 @@ import ibis
 
 from duotone.errors import DuotoneError
 from duotone.model.dataset import Grid
-from duotone.tables.engines.engine import quietly
-from duotone.tables.engines.source import Source
+from duotone.tables.engines.engine import Source, quietly
 from duotone.tables.engines.stored_values import TYPES
 from duotone.tables.sql.condition import (
     OPERATORS,

@@ -13,8 +13,7 @@ from duotone.errors import DuotoneError
 from duotone.resources import literal_path
 from duotone.tables.engines.data_frames import columns_of, of_arrow, plain_type, wide
 from duotone.tables.engines.duckdb import Connect, connected, described, of_frame
-from duotone.tables.engines.engine import closed_on_error, quietly
-from duotone.tables.engines.source import Source, refuse_twins, same_columns, same_file
+from duotone.tables.engines.engine import Source, closed_on_error, quietly, refuse_twins, same_columns, same_file
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, literal, of_type, quoted
 
 

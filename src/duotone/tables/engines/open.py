@@ -23,9 +23,8 @@ from duotone.tables.engines import duckdb, postgres, spark
 from duotone.tables.engines.any_ibis import of_ibis
 from duotone.tables.engines.data_frames import columns_of
 from duotone.tables.engines.duckdb import Connect, DuckDB, connected, of_database, of_frame
-from duotone.tables.engines.engine import closed_on_error
+from duotone.tables.engines.engine import Source, all_checked, closed_on_error, refuse_twins, same_files
 from duotone.tables.engines.files import of_arrow_file, of_parquet
-from duotone.tables.engines.source import Source, all_checked, refuse_twins, same_files
 from duotone.tables.engines.text_files import of_json_lines, of_lines, refuse
 from duotone.tables.sql.comparison import PRESENT
 from duotone.tables.sql.condition import Kind

@@ -16,8 +16,7 @@ from duotone.errors import DuotoneError, MissingExtra
 from duotone.ledger.stores.postgres import reason
 from duotone.model.notice import Refusal
 from duotone.resources import keep_in_child
-from duotone.tables.engines.engine import Abilities, answers, closed_on_error, quietly, sqlglot_of
-from duotone.tables.engines.source import Source, require_vouched
+from duotone.tables.engines.engine import Abilities, Source, answers, closed_on_error, quietly, require_vouched, sqlglot_of
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, fresh, literal, quoted, selected
 
 UNREACHABLE = "the Postgres server cannot be reached, or refuses this user or database (what it says is not shown)"

@@ -25,9 +25,8 @@ import pyarrow.compute as pc
 
 from duotone.errors import DuotoneError
 from duotone.tables.engines.any_ibis import NOT_JOINED
-from duotone.tables.engines.engine import UNREADABLE, closed_on_error, quietly
+from duotone.tables.engines.engine import UNREADABLE, Source, closed_on_error, quietly
 from duotone.tables.engines.open import open_source
-from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import TYPES, Columns, PublicSize, fresh, only
 from duotone.tables.sql.comparison import ParsedQuestion, PublicJoin
 from duotone.tables.sql.condition import Kind, columns_read

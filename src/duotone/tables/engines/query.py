@@ -15,7 +15,7 @@ from typing import Any
 import ibis
 from ibis.expr.operations import Field
 
-from duotone.tables.engines.engine import Draw, Draws
+from duotone.tables.engines.engine import Draw, Draws, Source
 from duotone.tables.engines.expressions import holds
 from duotone.tables.engines.person_columns import Expressions, Order, PersonColumns
 from duotone.tables.engines.results import (
@@ -30,7 +30,6 @@ from duotone.tables.engines.results import (
     result_of,
     whole,
 )
-from duotone.tables.engines.source import Source
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import ALWAYS, Condition
 from duotone.tables.sql.functions.function import wide

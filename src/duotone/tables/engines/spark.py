@@ -17,8 +17,7 @@ import sqlglot.expressions as sge
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.model.notice import Refusal
-from duotone.tables.engines.engine import Abilities, Draw, answers, quietly, sqlglot_of
-from duotone.tables.engines.source import Source, require_vouched
+from duotone.tables.engines.engine import Abilities, Draw, Source, answers, quietly, require_vouched, sqlglot_of
 from duotone.tables.engines.stored_values import OTHER, Columns, Reading, selected
 
 UNREACHABLE = "the Spark cluster cannot be reached (what it says is not shown)"

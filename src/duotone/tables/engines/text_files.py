@@ -33,8 +33,7 @@ from duotone.errors import DuotoneError
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
 from duotone.tables.engines.duckdb import Connect, connected
-from duotone.tables.engines.engine import UNREADABLE, closed_on_error, quietly
-from duotone.tables.engines.source import CHANGED, Check, Source, stamps
+from duotone.tables.engines.engine import CHANGED, UNREADABLE, Check, Source, closed_on_error, quietly, stamps
 from duotone.tables.engines.stored_values import LONGEST, Columns, Reading, by_format, fresh, literal, of_text, quoted
 from duotone.tables.sql.syntax import no_column
 

@@ -27,11 +27,10 @@ from duotone.tables.compile_question import Compiled, compile_question, levels_o
 from duotone.tables.declared import at_once, one_row_each
 from duotone.tables.engines.derived_tables import shaped
 from duotone.tables.engines.duckdb import DuckDB, connected
-from duotone.tables.engines.engine import closed_on_error
+from duotone.tables.engines.engine import Source, closed_on_error
 from duotone.tables.engines.open import Others
 from duotone.tables.engines.public_tables import PublicTable, typed
 from duotone.tables.engines.query import People
-from duotone.tables.engines.source import Source
 from duotone.tables.engines.stored_values import TYPES, Columns, fresh, quoted
 from duotone.tables.sql.comparison import (
     CountsComparison,
