@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import gmpy2
+import numpy as np
 import pytest
+from scipy.special import gammainc, gammaincc
 
 from duotone import ApproxDP, DuotoneError
-from duotone.errors import MissingExtra
 from duotone.ledger import close_calls
-from duotone.ledger.close_calls import Grid, attacked, deltas, most_close_calls, reaches
+from duotone.ledger.close_calls import MOST, Grid, attacked, deltas, most_close_calls, reaches
 from duotone.line.three_way import ThreeWay, clear_from, mirrored, three_way_table
 from duotone.release.certificate_close_calls import ONE, Nodes, gains
 from support.adversary import best_strategy, lattice, patient
@@ -270,13 +271,26 @@ def test_without_scipy_the_same_is_found(monkeypatch: pytest.MonkeyPatch, delta:
     budget = ApproxDP(1, delta)
     calls = most_close_calls(budget, ThreeWay(ApproxDP("0.03")))
     monkeypatch.setitem(sys.modules, "scipy.signal", None)
+    assert most_close_calls(budget, ThreeWay(ApproxDP("0.03"))) == calls
     *_, last = itertools.islice(deltas(budget, calls.grid), calls.count)
     assert calls.delta == pytest.approx(last, rel=2**-8)
     assert close_calls.proved.__wrapped__(calls)
     assert not close_calls.proved.__wrapped__(dataclasses.replace(calls, count=calls.count + 1))
 
 
-def test_what_cannot_be_counted_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1, 1e-11), (1, 1e-6), (3, 0.1), (64, 1e-3)])
+@pytest.mark.parametrize("step", [0.5, 0.1, 0.02, 0.005])
+def test_the_attack_is_known_by_incomplete_gamma_functions(epsilon: float, delta: float, step: float) -> None:
+    """The waiting time for a number of calls is of Gamma's distribution; here it is judged by scipy, all numbers at once."""
+    counts, ratio, alpha = np.arange(1, 2 * MOST), np.exp(step), np.exp(epsilon)
+    soon, late = np.maximum(counts * step - epsilon, 0) / (ratio - 1), (counts * step + epsilon) / (ratio - 1)
+    sooner = gammainc(counts, ratio * soon) - alpha * gammainc(counts, soon)
+    later = gammaincc(counts, late) - alpha * gammaincc(counts, ratio * late)
+    within = np.maximum(sooner, later) <= delta
+    assert attacked(ApproxDP(epsilon, delta), ThreeWay(ApproxDP(step))) == (len(counts) if within.all() else within.argmin())
+
+
+def test_what_cannot_be_counted_is_refused() -> None:
     for budget, step, says in (
         (ApproxDP(1), "0.02", "a budget with delta of at least 1e-11"),
         (BUDGET, "0.0001", "too small for this budget"),
@@ -287,6 +301,3 @@ def test_what_cannot_be_counted_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     ):
         with pytest.raises(DuotoneError, match=says):
             most_close_calls(budget, ThreeWay(ApproxDP(step)))
-    monkeypatch.setitem(sys.modules, "scipy.special", None)
-    with pytest.raises(MissingExtra, match="how many close calls a budget admits"):
-        most_close_calls(BUDGET, ThreeWay(ApproxDP("0.05")))
