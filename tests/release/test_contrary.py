@@ -26,6 +26,7 @@ levels = [0, 13, 14, 99, -1, -14, -15, -99]
 said = {"one": [bool(coin.answer(level)) for level in levels], "many": coin.answers(np.array(levels)).tolist()}
 said["margins"] = coin.margins(np.array(levels)).tolist()
 said["within"] = coin.margins(np.array([99, -99, 99]), np.array([100, 100, 5])).tolist()
+said["answers within"] = coin.answers(np.array([99, -99, 99]), np.array([100, 100, 5])).tolist()
 votes = families.votes(3).graph()
 weak, none = ApproxDP(exp_epsilon=2, delta="1/10"), ApproxDP(exp_epsilon=10**15, delta="999/1000")
 graphs = [Coin(graph_table(votes, privacy)) for privacy in (weak, none)]
@@ -49,6 +50,7 @@ def test_contrary_coins_say_what_is_less_likely_unless_a_test_decides() -> None:
     assert said["one"] == said["many"] == [False, False, True, True, True, True, False, False]
     assert [margin >= 0 for margin in said["margins"]] == said["many"]
     assert [margin >= 0 for margin in said["within"]] == [True, False, False]
+    assert said["answers within"] == [True, False, False]
     assert said["names"] == said["numbers"][0] == [not truth for truth in said["majority"]]
     assert said["numbers"][1] == said["majority"]  # where a wrong answer as good as never happens
     assert 0 < sum(said["seeded"]) < 99

@@ -96,8 +96,10 @@ def make_contrary(module: Any) -> None:
         """The nearest margins with these answers."""
         return np.where(yes, np.maximum(margins, 0), np.minimum(margins, -1))
 
-    def _toss(self: Any, levels: Any, out: Any, buffers: Any) -> None:
-        draw_chunk(self, levels, out, buffers)
+    def _toss(self: Any, levels: Any, within: Any, out: Any, buffers: Any) -> None:
+        draw_chunk(self, levels, within, out, buffers)
+        if within is not None:
+            levels = np.clip(levels, -within, np.maximum(within - 1, 0))
         if by_chance():
             where = np.clip(levels, self._lowest, self._highest, out=buffers.ties[: len(levels)])  # a test measures the memory
             where -= self._lowest

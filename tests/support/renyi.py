@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -42,6 +42,22 @@ def furthest(privacy: RenyiDP, x: Any, bits: int = 400) -> Any:
             largest = max(divergence(privacy.order, *pair, delta) for pair in ((low * 0 + x, middle), (middle, low * 0 + x)))
             low, high = (middle, high) if largest <= price else (low, middle)
         return low
+
+
+def least_sum(order: int, delta: Fraction, one: Mapping[Any, Fraction], other: Mapping[Any, Fraction]) -> Fraction | None:
+    """The least sum of part^order / other^(order − 1) over all outcomes, for parts of `one` that lack delta in all; None if
+    it is infinite. The sum falls most where the ratio is largest: so the largest ratios are cut to a common one."""
+    impossible = sum((p for k, p in one.items() if not other[k]), Fraction(0))
+    if impossible > delta:
+        return None
+    pairs = sorted(((p, other[k]) for k, p in one.items() if other[k]), key=lambda pair: pair[0] / pair[1], reverse=True)
+    room, cut = delta - impossible, Fraction(0)
+    for i in range(1, len(pairs) + 1):
+        top, bottom = (sum((pair[j] for pair in pairs[:i]), Fraction(0)) for j in (0, 1))
+        cut = max(Fraction(0), (top - room) / bottom)
+        if i == len(pairs) or cut >= pairs[i][0] / pairs[i][1]:
+            break
+    return sum((min(p, cut * q) ** order / q ** (order - 1) for p, q in pairs), Fraction(0))
 
 
 def small_graphs(most: int) -> Iterator[ColouredGraph]:

@@ -80,9 +80,8 @@ def test_several_questions_share_it() -> None:
     assert [str(answer.words[()]) for answer in answers] == ["yes", "no"]
 
 
-def test_groups_are_not_selected_by_it() -> None:
-    """A group that is shown has a noisy size, which is a margin."""
-    with pytest.raises(DuotoneError, match=r"under \(epsilon, delta\): give an ApproxDP"):
+def test_groups_are_selected_by_it_where_it_has_a_delta() -> None:
+    with pytest.raises(DuotoneError, match="with delta 0 no group may ever be shown: give a delta above 0, or the list"):
         prepare(STAYS, "select ward, count(*) > 5 from t group by ward", PRICE, unit="patient", max_rows=2, max_groups=2)
-    with pytest.raises(DuotoneError, match="or the list of groups"):
-        select_groups(STAYS, "ward", RenyiDP(20, "2.5", "1e-3"), unit="patient", max_groups=1)
+    with pytest.raises(DuotoneError, match="with delta 0 no group may ever be shown"):
+        select_groups(STAYS, "ward", PRICE, unit="patient", max_groups=1)

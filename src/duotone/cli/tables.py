@@ -266,7 +266,8 @@ def groups(
         document = facts.document()
         keys = [dict(zip(facts.by, key, strict=declared.dataset is None)) for key in reply.answers]
         notes = {"notes": document["notes"]} if facts.notes else {}
-        sizes = {"sizes": [*reply.sizes.values()], "private_groups": document["private_groups"]}
+        sizes: dict[str, Any] = {"sizes": [*reply.sizes.values()]} if reply.has_sizes else {}
+        sizes["private_groups"] = document["private_groups"]
         print(json.dumps({"privacy": document["privacy"], "person": facts.person, **notes, "groups": keys, **sizes}))
         return
     print_table((*facts.by, *(["about"] if reply.sizes else [])), [(*map(str, k), *reply.sizes_of(k)) for k in reply.answers])

@@ -6,7 +6,7 @@ s(n) = 1. The margin K of that selection, a level n − 1 plus noise, decides: a
 K is released, which is a noisy size, or an answer about the group, whose level is clipped to −j … j − 1 with j = n − c;
 for j ≤ 0 it is 0 or −1 by a fair coin. Both cost only what the selection costs (docs/theory.md): with up to c people
 everything released follows from the selection, and from c on every group is shown, so that only the answer reveals
-anything.
+anything. Under one Rényi order margins are not free: then no K is drawn, only yes and no, by the same rule.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from duotone.privacy.approx_dp import ApproxDP
 @dataclass(frozen=True)
 class PrivateGroups:
     """Groups that are selected privately: by the `table` of `partition_selection`, and never with fewer than `at_least`
-    people.
+    people. Under one Rényi order it has no noise, and groups have no sizes.
 
     >>> from duotone import ApproxDP, partition_selection
     >>> from duotone.line.table import line_table

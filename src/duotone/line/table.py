@@ -265,7 +265,7 @@ def line_table(mechanism: LineMechanism) -> Table:
 
     def build(bits: int) -> Table | None:
         floor, ceiling = Rounded(shrunk(privacy, bits), bits), Rounded(privacy, bits, up=True)
-        if privacy.delta > 0 == floor.privacy.delta and bits < NEXT_TO_NOTHING:
+        if privacy.delta > 0 == floor.step(Fraction(0)) and bits < NEXT_TO_NOTHING:
             return None  # with more bits there is room for this δ
         low, tops = on_line(floor, boundary), _ceilings(ceiling, boundary)
         starts = Fraction(low.blue), Fraction(low.red)
@@ -345,7 +345,7 @@ def _side(floor: Rounded, ceiling: Rounded, start: Fraction, top: Fraction, cap:
     """A side of the line, and the largest gap to its upper bound; beyond the side's end the bound may rise to 1.
 
     It ends where φ changes nothing more; with a `cap`, it has 2·cap − 1 levels, so that margins up to cap are within it. Of one
-    Rényi order it ends where a mistake is as rare as CERTAIN.
+    Rényi order without a δ it ends where a mistake is as rare as CERTAIN.
     """
     most, privacy = min(LONGEST, LARGEST // floor.bits), floor.privacy
     renyi = isinstance(privacy, RenyiDP)
@@ -356,7 +356,7 @@ def _side(floor: Rounded, ceiling: Rounded, start: Fraction, top: Fraction, cap:
     if not renyi and cap is None and float(start) > 0 and down(here) != here and privacy.iterate(float(start), most)[1] > LOSS:
         raise _too_long(most)  # at once, rather than after a million steps
     side, worst, end = [int(here)], bound - here, None if cap is None else 2 * cap - 1
-    rare = int(CERTAIN * one) if renyi else -1
+    rare = int(CERTAIN * one) if renyi and not privacy.delta else -1
     while len(side) != end and one - here > rare and ((following := down(here)) != here or end is not None):
         if len(side) >= most:
             raise _too_long(most, renyi=renyi)

@@ -101,18 +101,23 @@ class DefiniteTerms:
         if not self.at_least:
             return None
         table = line_table(partition_selection(self.share))
-        return PrivateGroups(table.unclipped() if table.noise.bounded else table, self.at_least)
+        return PrivateGroups(table.unclipped() if table.has_margins and table.noise.bounded else table, self.at_least)
 
     @property
     def sized(self) -> bool:
-        """Whether the noisy size of each group is released, which implies the answer; otherwise only an answer is."""
-        return self.groups is not None and (self.count is not None or self.boundary == "selection")
+        """Whether the noisy size of each group is released, which implies the answer."""
+        return self.of_people and isinstance(self.share, ApproxDP)
+
+    @property
+    def of_people(self) -> bool:
+        """Whether what is released about a group follows from the number of its people: its size, or that it is shown."""
+        return self.at_least > 0 and (self.count is not None or self.boundary == "selection")
 
     @cached_property
     def table(self) -> Table:
         """The probabilities of one answer, computed when first needed."""
         table = line_table(self.mechanism)
-        if self.groups is not None and not self.sized:
+        if self.groups is not None and not self.sized and table.has_margins:
             table = table.of_groups()
         if self.searched is not None and table.cap is not None:
             return replace(table, cap=min(table.cap, max(self.searched, len(table.blue), len(table.red))))
@@ -142,14 +147,14 @@ class DefiniteTerms:
     @property
     def accuracy(self) -> Accuracy:
         """How often one answer is wrong."""
-        above = None if self.groups is None or self.sized or not self.groups.always < FURTHEST else self.groups.always
+        above = None if self.groups is None or self.of_people or not self.groups.always < FURTHEST else self.groups.always
         smallest = self.at_least if self.boundary == "selection" else 1
         return Accuracy(self.table, self.parts, above, smallest)
 
     @property
     def cost(self) -> Charge:
         """What a ledger is charged for: as many answers as one person can change."""
-        if self.sized:
+        if self.of_people:
             return Charge(partition_selection(self.share), self.parts)
         return Charge(self.mechanism, self.parts, selected=self.groups is not None)
 
@@ -159,7 +164,7 @@ class DefiniteTerms:
         if self.groups is None:
             return self.table.certificate()
         selection = self.groups.table.certificate()
-        return selection if self.sized else {**self.table.certificate(), "selection": selection}
+        return selection if self.of_people else {**self.table.certificate(), "selection": selection}
 
     @property
     def budget_notes(self) -> tuple[Notice, ...]:
@@ -171,16 +176,18 @@ class DefiniteTerms:
         """Notes about the groups that are shown."""
         if self.groups is None:
             return ()
-        noise, always = self.groups.noise, self.groups.always
-        about = [Notice("sizes are noisy", off=noise.give_or_take, most=max(noise.most, -noise.least))] if self.sized else []
-        if not self.sized and always < FURTHEST:
+        about, always = [], self.groups.always
+        if self.sized:
+            noise = self.groups.noise
+            about = [Notice("sizes are noisy", off=noise.give_or_take, most=max(noise.most, -noise.least))]
+        elif not self.of_people and always < FURTHEST:
             about = [Notice("answers about small groups", people=always)]
         return (selection_note(self.groups, listed=self.boundary != "selection"), *about)
 
     @property
     def far(self) -> bool:
         """Whether levels are known at any distance, as those of counts are."""
-        return self.count is not None or self.sized
+        return self.count is not None or self.of_people
 
     def size(self, recorded: Any) -> int | None:
         """The recorded size of a private group, if it has one."""
@@ -197,6 +204,8 @@ class DefiniteTerms:
         """Margins, or only yes and no, as a ledger records them: for a count, the noisy count. Sizes of groups are counts."""
         if self.sized:
             return [{"count": size} for size in drawn]
+        if not isinstance(self.share, ApproxDP):
+            return [bool(answer) for answer in drawn]
         return [margin if self.count is None else {"count": self.count.count(margin)} for margin in drawn]
 
 

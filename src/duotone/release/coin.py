@@ -174,9 +174,8 @@ class Coin:
         try:
             if _TEST_STREAM.get() is not None:
                 _warn()
-            levels, within = self._levels(levels), None if within is None else self._levels(within)
-            if not (within is None or (len(within) == len(levels) and (within >= 0).all())):
-                raise DuotoneError("what levels are within is a whole number for each, at least 0")
+            levels = self._levels(levels)
+            within = None if within is None else self._bounds_of(levels, within)
             out = np.empty(len(levels), dtype=np.int64)
             for start in _chunks(len(levels), bar):
                 part = slice(start, start + CHUNK)
@@ -187,9 +186,9 @@ class Coin:
             del out
 
     @uninterrupted
-    def answers(self, at: Any, *, bar: bool = True) -> Array:
+    def answers(self, at: Any, within: Any = None, *, bar: bool = True) -> Array:
         """Many answers: an array of Booleans for an array of levels or, with a graph's table, of positions in
-        `graph.names`.
+        `graph.names`. Levels are clipped by `within` as for `margins`.
 
         Takes integers as numpy, Arrow, pandas or Polars arrays. Most coins are decided by their first random byte. A
         long array has a progress `bar` on a terminal: leave it out if the number of levels is private.
@@ -200,13 +199,15 @@ class Coin:
                 _warn()
             self._yes_no()
             levels, at = self._levels(at), None
+            within = None if within is None else self._bounds_of(levels, within)
             out = np.empty(len(levels), dtype=np.bool_)
             buffers = _Buffers(_compiled() if len(levels) >= COMPILED else _first_bytes)
             for start in _chunks(len(levels), bar):
-                self._toss(levels[start : start + CHUNK], out[start : start + CHUNK], buffers)
+                part = slice(start, start + CHUNK)
+                self._toss(levels[part], None if within is None else within[part], out[part], buffers)
             return out
         finally:
-            at = levels = None
+            at = levels = within = None
 
     @uninterrupted
     def outcomes(self, levels: Any, calls: int | None = None) -> list[Any]:
@@ -254,13 +255,25 @@ class Coin:
         finally:
             at = levels = None
 
-    def _toss(self, levels: Any, out: Array, buffers: _Buffers) -> None:
+    def _bounds_of(self, levels: Any, within: Any) -> Array:
+        """What levels are clipped to, a number for each."""
+        try:
+            within = self._levels(within)
+            if not (len(within) == len(levels) and (within >= 0).all()):
+                raise DuotoneError("what levels are within is a whole number for each, at least 0")
+            return within  # type: ignore[no-any-return]
+        finally:
+            levels = within = None
+
+    def _toss(self, levels: Any, within: Any, out: Array, buffers: _Buffers) -> None:
         """A chunk of yes or no: decided by a byte; if that equals the row's, by 64 more bits; if these do, by the
         rest."""
         where: Any = None
         try:
             stream = _TEST_STREAM.get() or Keystream(os.urandom(48))
             stream.fill(buffers, len(levels))
+            if within is not None:
+                levels, within = _clipped(levels, within, stream.bytes(len(levels))), None
             count = buffers.first_bytes(levels, self._lowest, self._highest, self._top, buffers.random, out, buffers.ties)
             undecided = buffers.ties[:count]
             where = np.clip(levels[undecided], self._lowest, self._highest).astype(np.int64) - self._lowest
@@ -271,7 +284,7 @@ class Coin:
                 bits = int.from_bytes(stream.bytes(rest // 8), "little")
                 out[undecided[k]] = bits < self._rows[where[k]][0] & (2**rest - 1)
         finally:
-            levels = where = None
+            levels = within = where = None
 
     def _margins(self, levels: Any, within: Any) -> Array:
         """A chunk of margins: the noise decided by 64 bits; if these equal those of one of its bounds, by all."""
@@ -286,8 +299,7 @@ class Coin:
                 below[i] = bisect_right(noise.yes, number)
             margins, levels = levels.astype(np.int64), None
             if within is not None:
-                tossed = np.frombuffer(stream.bytes(len(margins)), dtype=np.uint8) & 1
-                margins, within = np.where(within > 0, np.clip(margins, -within, within - 1), -tossed.astype(np.int64)), None
+                margins, within = _clipped(margins, within, stream.bytes(len(margins))), None
             if noise.cap is not None:
                 np.clip(margins, -noise.cap, noise.cap - 1, out=margins)  # here, since another frame would keep the levels
             return np.asarray(noise.clamped(margins - noise.lowest - below))
@@ -409,6 +421,15 @@ def _integers(at: Any) -> Array | None:
     if values.dtype == np.uint64 and (values > np.iinfo(np.int64).max).any():
         return None
     return values.astype(np.int64)
+
+
+def _clipped(levels: Any, within: Any, coins: bytes) -> Array:
+    """Levels clipped to −j … j − 1 for j `within`; for 0 it is 0 or −1, by the last bit of a random byte."""
+    try:
+        tossed = np.frombuffer(coins, dtype=np.uint8) & 1
+        return np.where(within > 0, np.clip(levels, -within, within - 1), -tossed.astype(np.int64))
+    finally:
+        levels = within = None  # no traceback may show them
 
 
 def _chunks(total: int, bar: bool) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""Drawing private groups: which are shown, with the noisy size of each, or with an answer about each."""
+"""Drawing private groups: which are shown, alone, with the noisy size of each, or with an answer about each."""
 
 from __future__ import annotations
 
@@ -38,8 +38,24 @@ def sizes_drawn(groups: PrivateGroups, people: Any) -> tuple[Array, Array]:
 
 
 @uninterrupted
+def shown_drawn(groups: PrivateGroups, people: Any) -> tuple[Array, Array]:
+    """The places of the shown groups, and a 1 for each: where groups have no sizes.
+
+    Guarantee: as above.
+    """
+    places = cast(Any, None)
+    try:
+        places = np.flatnonzero(Coin(groups.table).answers(groups.levels(people), bar=False))
+        return places, np.ones(len(places), dtype=np.int64)
+    finally:
+        people = None
+        del places
+
+
+@uninterrupted
 def answers_drawn(groups: PrivateGroups, coin: Coin, people: Any, levels: Any) -> tuple[Array, Array]:
-    """The places of the shown groups, and the margin of an answer about each, from the coin of one answer.
+    """The places of the shown groups, and an answer about each, from the coin of one answer: its margin, or where that
+    would cost more, yes or no alone.
 
     Guarantee: as above, if levels differ by at most 1; both tables must have one definition. The margins' statements
     are sound with noise that is `tossed`.
@@ -49,7 +65,8 @@ def answers_drawn(groups: PrivateGroups, coin: Coin, people: Any, levels: Any) -
         shown = Coin(groups.table).answers(groups.levels(people), bar=False)
         places = np.flatnonzero(shown)
         within = groups.within(people[places])
-        return places, coin.margins(levels[places], within, bar=False)
+        draw = coin.margins if coin.table.has_margins else coin.answers
+        return places, draw(levels[places], within, bar=False)
     finally:
         people = levels = shown = within = None
         del places

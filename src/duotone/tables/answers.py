@@ -254,7 +254,7 @@ class Answers(Released):
     def has_margins(self) -> bool:
         """Whether its answers have margins; also true if no group is shown."""
         terms = self.facts.terms
-        known = isinstance(terms, DefiniteTerms) and terms.boundary != "selection"
+        known = isinstance(terms, DefiniteTerms) and terms.boundary != "selection" and terms.table.has_margins
         return bool(self.margins) or (known and not self.answers)
 
     @property

@@ -19,7 +19,6 @@ from duotone.model.dataset import KEYS, OPENING, Dataset
 from duotone.model.notice import Notice, Refusal, why
 from duotone.model.terms import DefiniteTerms, Terms, ThreeWayTerms, WantedError
 from duotone.privacy.numbers import Given
-from duotone.privacy.renyi import RenyiDP
 from duotone.privacy.text import Definition
 from duotone.tables.answers import Answers
 from duotone.tables.compile_question import compile_question, without_per_unit
@@ -78,9 +77,9 @@ def prepare(
     definition, or `epsilon` and `delta` (none if it is left out), which are taken as they are written. A `ThreeWay` in its
     place is for a dataset whose close calls a ledger counts (`Ledger.close_calls`): the answer may then be too close to call,
     groups must be listed, and a person may be in any number of them. A `duotone.privacy.renyi.RenyiDP` is for a dataset whose
-    account is `renyi`: its answers are yes or no, without a margin. A `WantedError` is for the least ε that makes an answer
-    so accurate. `costs` is how bad a false no and a false yes are, as (10, 1): the worst expected cost is then the least
-    that is possible.
+    account is `renyi`: its answers are yes or no, without a margin, and groups have no sizes. A `WantedError` is for the
+    least ε that makes an answer so accurate. `costs` is how bad a false no and a false yes are, as (10, 1): the worst
+    expected cost is then the least that is possible.
     """
     dataset = declared_by(source, declared)
     if isinstance(privacy, ThreeWay) and not all(each is None for each in (epsilon, delta, costs, dataset.max_groups)):
@@ -137,8 +136,6 @@ def _terms(
         many = 1 if listed is None else len(listed)
         return ThreeWayTerms(budget, many), 1 if declared.unit is None else many
     least = (declared.at_least or 1) if by and listed is None else 0
-    if least:
-        _require_sizes(budget)
     if least and not budget.delta > 0:
         raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
     if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
@@ -147,15 +144,6 @@ def _terms(
     budget = budget.least(most) if isinstance(budget, WantedError) else budget
     boundary = "balanced" if costs is None else boundary_for_costs(budget.split(most), *costs)
     return DefiniteTerms(budget, most, boundary, least), most
-
-
-def _require_sizes(budget: Definition | WantedError) -> None:
-    """Private groups have a noisy size, and so a margin."""
-    if isinstance(budget, RenyiDP):
-        raise DuotoneError(
-            "groups are selected privately by their noisy sizes, under (epsilon, delta): give an ApproxDP, which an account "
-            "renyi takes too, or the list of groups"
-        )
 
 
 @dataclass(frozen=True)
@@ -451,7 +439,6 @@ def prepare_groups(
             raise DuotoneError("name at least one column to group by, each once")
         about = replace(unit_in(dataset, own), bounds={}, max_rows=None, per_unit=None)
         public_groups(own, keys, about.unit)
-        _require_sizes(budget)
         if not budget.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
         most = groups_each(keys, about)

@@ -27,7 +27,7 @@ from duotone.model.notice import Refusal, why
 from duotone.model.terms import DefiniteTerms, Terms
 from duotone.privacy.definition import Array
 from duotone.release.coin import Coin
-from duotone.release.groups import answers_drawn, sizes_drawn
+from duotone.release.groups import answers_drawn, shown_drawn, sizes_drawn
 from duotone.resources import engine_limits, further_check
 from duotone.tables.answers import Answers, Facts, facts_of
 from duotone.tables.billing import Bill, bill, dataset_of, normal_form
@@ -286,14 +286,18 @@ removal;
         if not isinstance(terms, DefiniteTerms):
             raise TypeError("these terms have no definite answers")
         coin, groups = Coin(terms.table), terms.groups
+        about_people = sizes_drawn if terms.sized else shown_drawn
         try:
-            if groups is not None and terms.sized and coin.private and isinstance(engine := self.source.engine, Draws):
-                draw = partial(sizes_drawn, groups)
+            if groups is not None and terms.of_people and coin.private and isinstance(engine := self.source.engine, Draws):
+                draw = partial(about_people, groups)
                 shown = quietly(lambda: kept(self.population.asked([self.asked]), draw, engine), UNREADABLE)
                 return _recorded([key for key, _ in shown], terms.recorded(size for _, size in shown), coin.private)
             keys, people, levels = quietly(self._levels, UNREADABLE)
             if groups is not None:
-                some, drawn = sizes_drawn(groups, people) if terms.sized else answers_drawn(groups, coin, people, levels)
+                if terms.of_people:
+                    some, drawn = about_people(groups, people)
+                else:
+                    some, drawn = answers_drawn(groups, coin, people, levels)
                 keys = at(keys, some)
                 places = order(keys)
                 return _recorded(at(keys, places), terms.recorded(drawn[places].tolist()), coin.private)
