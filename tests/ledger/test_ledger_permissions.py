@@ -21,8 +21,9 @@ from duotone import OverBudget, open_ledger
 from duotone.errors import LedgerError
 from duotone.ledger import accounts
 sys.path.insert(0, sys.argv[2])
-from support.ledgers import ask
-HALF_TABLES = __import__("support.ledgers").ledgers.HALF.tables
+from duotone.line.table import line_table
+from support.ledgers import HALF, ask
+line_table(HALF.mechanism)  # read while it may be
 import duotone.ledger.stores.sqlite
 if os.geteuid() == 0:  # root may write anything
     os.setgroups([]); os.setgid(65534); os.setuid(65534)

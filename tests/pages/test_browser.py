@@ -141,7 +141,7 @@ def test_a_question_from_the_menus_to_its_certificate(
         expect(check).to_contain_text(f"avg(age) > {limit}")
         expect(check).to_contain_text("Each row is protected")
         expect(page.locator("#heard")).to_contain_text("Wrong with probability")
-        page.get_by_label("as much as it takes").check()
+        page.get_by_label("the least with which an answer is wrong at most").check()
         expect(check).to_contain_text("ε 0.41")
         assert page.locator("#epsilon").is_hidden()
         page.get_by_label("this much of the budget").check()

@@ -184,7 +184,7 @@ NEAR: how many of a column's values, the first of them, half of the people have,
 together; MANY: up to this many counted rows, some people have even more, all alike."""
 AROUND, ALIKE = range(-2, 4), 12
 """How many more people than its size a crowd has; how many crowds of each size consist of identical people, of which
-every third may have nulls, unlike others, so that some satisfy the question."""
+the first have nothing but nulls, and every third may have nulls, unlike others, so that some satisfy the question."""
 Row = tuple[str, tuple[Any, ...]]
 """The number of a row's table, and its values."""
 
@@ -255,7 +255,7 @@ def made_up_tables(layout: Layout, sizes: Sequence[int], draw: random.Random, sh
             tables += [MadeUp(strangers, (size + a, b, c)) for b, c in others for a in AROUND]
     for size in dict.fromkeys((2, *sizes)):
         for i in range(ALIKE):
-            crowd = (_stranger(layout, draw, 0, odd=0, most=1, nulls=i % 3 == 0),)
+            crowd = (_stranger(layout, draw, 0, odd=0, most=1, nulls=i % 3 == 0) if i else _of_nulls(layout),)
             tables += [MadeUp(crowd, (size + a,)) for a in AROUND]
     return tables
 
@@ -312,6 +312,13 @@ def _stranger(
     names = () if layout.unit is None else layout.values[first][layout.unit].usual
     nameless = layout.unit is not None and odd > 0 and draw.random() < 0.1
     return Stranger(tuple(rows), names[number] if number < len(names) else None, nameless, usual)
+
+
+def _of_nulls(layout: Layout) -> Stranger:
+    """Somebody about whom nothing is known: in each table a row of nulls."""
+    return Stranger(
+        tuple((table, tuple(None for c in columns if c != layout.unit)) for table, columns in layout.columns.items())
+    )
 
 
 def rows_of(layout: Layout, tables: Sequence[MadeUp]) -> dict[str, dict[str, list[Any]]]:
