@@ -67,13 +67,15 @@ def test_answers_have_every_shape() -> None:
     grouped = ask(VISITS, "select town, count(*) > 850 from visits group by town", ApproxDP(50, "1e-6"))
     assert str(grouped) == "<b>Ely</b>: yes\nWells: no"
     ely, wells = (margin.value for margin in grouped.margins.values())
+    town, other = grouped.sizes
     assert wells < 0 <= ely
     assert grouped.to_arrow().to_pylist() == [
-        {"town": "<b>Ely</b>", "answer": True, "margin": ely, "p_value": 0.0, "certain": True},
-        {"town": "Wells", "answer": False, "margin": wells, "p_value": 0.0, "certain": True},
+        {"town": "<b>Ely</b>", "answer": True, "margin": ely, "p_value": 0.0, "certain": True, "size": grouped.sizes[town]},
+        {"town": "Wells", "answer": False, "margin": wells, "p_value": 0.0, "certain": True, "size": grouped.sizes[other]},
     ]
-    assert grouped.to_pandas().shape == (2, 5)
-    cells = [["town", "answer", "how sure"], ["<b>Ely</b>", "yes", "certain"], ["Wells", "no", "certain"]]
+    assert grouped.to_pandas().shape == (2, 6)
+    about = [f"{size} rows" for size in grouped.sizes.values()]
+    cells = [["town", "answer", "how sure", "about"], ["<b>Ely</b>", "yes", "certain", about[0]], ["Wells", "no", "certain", about[1]]]
     assert Cells(grouped._repr_html_()).rows == cells
     assert ", 2 of 2 certain; " in repr(grouped)
     with pytest.raises(DuotoneError, match="many answers"):
@@ -86,9 +88,10 @@ def test_answers_have_every_shape() -> None:
         "wrong with probability at most 1.93e-22, never from 2 people on>"
     )
     shown = select_groups(VISITS, ["town"], ApproxDP(50, "1e-6"))
-    assert shown.to_arrow().column_names == ["town", "answer"]
+    assert shown.to_arrow().column_names == ["town", "answer", "size"]
     nobody = ask(VISITS.slice(0, 0), "select town, count(*) > 9 from visits group by town", P)
-    assert (str(nobody), nobody.to_arrow().num_rows, nobody.to_arrow().column_names) == ("", 0, ["town", "answer"])
+    assert (str(nobody), nobody.to_arrow().num_rows) == ("", 0)
+    assert nobody.to_arrow().column_names == grouped.to_arrow().column_names  # whatever is shown
 
 
 def test_the_page_of_a_mechanism_is_about_its_numbers() -> None:

@@ -228,8 +228,7 @@ def test_a_group_is_shown_under_its_alias_and_recorded_as_before() -> None:
         assert (named.facts.labels, plain.facts.labels) == (("m",), ("arm",))
         assert named.by == plain.by == ("arm",)
         answers = named.release()
-    sure = ["margin", "p_value", "certain"] if answers.answers else []  # few people: perhaps no group is shown
-    assert answers.to_arrow().column_names == ["m", "answer", *sure]
+    assert answers.to_arrow().column_names == ["m", "answer", "margin", "p_value", "certain", "size"]
     assert "<th style='text-align:left'>m</th>" in answers._repr_html_()
     assert re.search(" no by m[,;] ", repr(answers))
     for alias in ("answer", "Person"):  # each column of the answers has a name of its own
