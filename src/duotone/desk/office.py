@@ -133,7 +133,7 @@ class Listed(_Written):
 
     @property
     def in_ledger(self) -> str:
-        """Its name in a ledger; new people make another name."""
+        """Its name in a ledger: the dataset's, and the label of its `people` if it has one."""
         return str(self.declared.in_ledger)
 
     @property

@@ -36,10 +36,10 @@ def small(nodes: int, ends: int) -> bool:
 
 
 def compressed(chunks: Chunks, nodes: int, named: Callable[[int], Any] = int) -> tuple[Array, Array]:
-    """indptr and indices of undirected edges: both directions, sorted, without duplicates.
+    """The neighbours of every node (CSR arrays indptr and indices, 32-bit if they fit), from chunks of undirected edges:
+    both directions, sorted, without duplicates.
 
-    It counts, then places, so that beside the two arrays it needs four bytes per node and one piece of the edges.
-    32-bit if that fits.
+    One pass counts and a second one places, so that beside the result only one chunk and four bytes per node are needed.
     """
     if not 1 <= nodes <= MOST_NODES:
         raise DuotoneError(

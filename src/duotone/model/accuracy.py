@@ -196,7 +196,7 @@ on, always certain from 29
 
     @property
     def _if_large(self) -> str:
-        """The private groups to which this applies."""
+        """If groups are private: which of them are large enough for this to hold."""
         above = self.answered_above
         return "" if above is None else f", in groups of more than {above} people by as many"
 

@@ -305,7 +305,7 @@ class Dataset:
 
     @property
     def in_ledger(self) -> str | None:
-        """Its name in a ledger; new people make another name."""
+        """Its name in a ledger: the dataset's, and the label of its `people` if it has one."""
         return self.dataset if None in (self.dataset, self.people) else f"{self.dataset}{COHORT}{self.people}"
 
     @property

@@ -202,7 +202,7 @@ async def studio_page(request: Request) -> Response:
 
 
 async def result(request: Request) -> Response:
-    """The pictures alone, while somebody draws or types."""
+    """The pictures alone: the page asks for them anew while somebody draws or types."""
     return await _answer(request, "studio_result.html", await _asked(request))
 
 

@@ -109,7 +109,8 @@ class Rounded:
 
     @property
     def reaches_one(self) -> bool:
-        """Whether δ is more than rounding down takes from a step, by (ε, δ): then every value gets to 1 in closed form."""
+        """Whether, under (ε, δ), δ exceeds what rounding takes from each step. If so, every value reaches 1, after a
+        number of steps in closed form."""
         of = self.privacy
         return isinstance(of, ApproxDP) and bool(of.delta > of.exp_epsilon / 2**self.bits)
 

@@ -73,7 +73,8 @@ def prove(certificate: Any) -> str:
 
 
 def _prove_selection(certificate: Mapping[str, Any]) -> str:
-    """The answers' private groups are selected under the same definition: together they satisfy it, too."""
+    """Prove the mechanism that selects private groups: it satisfies the definition, and so does selecting a group and
+    answering about it."""
     chosen = certificate["selection"]
     if "selection" in chosen or chosen["boundary"] != "selection" or chosen["privacy"] != certificate["privacy"]:
         raise Unproved("groups are not selected under the definition of their answers")

@@ -304,7 +304,7 @@ def check_close(top: int, truth: int, step: Phi) -> None:
 
 
 def check_error(text: Any, truth: int, step: Phi) -> None:
-    """The error beside an entry is one less it, as a float can say that."""
+    """Require that the error recorded beside an entry is 1 minus the entry, as closely as a float can say."""
     value, wrong = read_fraction(text), step.one - truth
     apart = abs(value.numerator * step.one - wrong * value.denominator)  # times 1/(one·denominator), like what follows
     if not apart << 1070 <= value.denominator * ((wrong << 1020) + step.one):

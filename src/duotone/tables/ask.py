@@ -98,11 +98,11 @@ def declared_by(source: Any, declared: Mapping[str, Any]) -> Dataset:
 
 
 def _pass_over(_: Unused) -> None:
-    """For a dataset: other questions may use it."""
+    """An unused declaration of a `Dataset` is no mistake: other questions may use it."""
 
 
 def _keep(refusals: dict[str, Unused], unused: Unused) -> None:
-    """For several questions: another one may use it."""
+    """Note an unused declaration: it is a mistake only if no other question uses it either."""
     refusals[unused.key] = unused
 
 

@@ -26,7 +26,7 @@ TOKEN = re.compile(
 
 
 def pattern_states(pattern: str) -> int:
-    """The most states of a regular expression in RE2: n repetitions have n times as many.
+    """A bound on the states of a regular expression in RE2: repeating a part n times multiplies its states by n.
 
     >>> pattern_states("a{10}b"), pattern_states("(ab|c{3}){2}"), pattern_states("[a-z]+@.{2}")
     (11, 12, 27)

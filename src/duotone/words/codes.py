@@ -20,8 +20,8 @@ SENTENCES: Mapping[str, Text] = {
     "several tables of a cluster": "a Spark cluster may hold many tables: say which{p.table}, by name or by the path of Parquet"
     " files",
     "columns missing": "the columns of {path} depend on its rows: name them{p.json_columns}",
-    "several separators": "the first line of {path} has {separators}: say which one separates the columns{p.separator}, or put"
-    " the names that have the other in double quotes",
+    "several separators": "the first line of {path} has {separators}, and either could separate the columns: say which one"
+    " does{p.separator}, or put double quotes around the names of columns that contain the other",
     "not vouched": "{what} is not a stored table, and may mix people up or fail on a row: create a table from it, or vouch for"
     " it{p.vouched}: that each row belongs to one person, and that no row depends on other people's rows",
     "unit missing between tables": "several private tables are joined by people: name the column that tells persons"
@@ -31,15 +31,15 @@ SENTENCES: Mapping[str, Text] = {
     "unit missing in an inner select": _INNER + "; say which column that is{p.unit}",
     "time of a date": "{text}: {column} is text, read as a date without its time: declare its date format"
     "{p.clock_formats:{column}}",
-    "constant in the order of text": "{text}: {column} is text, whose order is not that of dates: write the constant as date"
-    " '2025-12-31', and declare how the column writes dates if it writes them in another way{p.formats}; or write"
-    " {column}::text for the order of text",
+    "constant in the order of text": "{text}: {column} is text, and texts are not in the order of their dates: write the"
+    " constant as date '2025-12-31', and declare the column's date format if it has another one{p.formats}; or write"
+    " {column}::text to compare texts",
     "no private table of that name": "the inner select that is joined is about {table}: it must be about one of the further"
     " private tables, and none is declared{p.also}",
     "other private tables": "the inner select that is joined is about {table}: it must be about one of the further private"
     " tables, which are {tables}",
-    "options of definite answers": "a question that may be too close to call has no epsilon, delta, costs and {o.max_groups} of"
-    " its own",
+    "options of definite answers": "a question that may be too close to call takes its budget from its ThreeWay, and has no"
+    " costs: leave epsilon, delta, costs and {o.max_groups} out",
     # what is declared
     "bounds missing": "a {what} of {column} needs bounds: give the lowest and the highest value that counts{p.bounds:{column}}",
     "bounds missing of a computed value": "a {what} of {column} needs bounds: give the lowest and the highest value that counts"
@@ -92,7 +92,8 @@ SENTENCES: Mapping[str, Text] = {
     "registered already, closed": "{dataset} is registered already: its budget cannot be given twice; nothing was charged to"
     " it, and it is closed: register another name, and ask by that name{p.dataset}",
     "asker missing": "{dataset} has allowances: say who asks{p.asker}; nothing was released",
-    "asker is everybody": "{name} stands for everybody else in allowances, and cannot be a name: say who asks{p.asker}",
+    "asker is everybody": "{name} means everybody else in a list of allowances, so nobody can ask by that name: say who"
+    " asks{p.asker}",
     # a service
     "purpose missing": "{dataset} needs approval: say what the answer is for{p.purpose}",
     # notes: the budget
@@ -113,7 +114,7 @@ SENTENCES: Mapping[str, Text] = {
     ),
     # notes: groups
     "group names in the first line": "the first line of {file} names the columns, and is not a group",
-    "order by left out": "order by does not matter in a set of answers: it is left out",
+    "order by left out": "order by changes nothing, since answers have no order: it is left out",
     "having is an answer": "having does not leave groups out: each group that is shown has its answer, yes or no",
     "groups selected": "groups are selected privately: {none}{few}{always}{advice}",
     "fewer never shown": "one of fewer than {people} people is never shown, ",
@@ -145,11 +146,12 @@ SENTENCES: Mapping[str, Text] = {
     " are written as 2025-12-31: write date before the constant to compare dates",
     "order of text": "{column} is compared as text, letter by letter",
     "numbers equal as text": "{column} is compared as text, so 10 and 10.0 differ: leave out the quotes to compare numbers",
-    "equality": "{comparison} is never more than one person from {end}: ask for a range, if it may be one",
+    "equality": "{comparison}: one person is always enough for a {end}, so the other answer is never sure; ask for a"
+    " range, if it may be one",
     "average rounded": "each person's average of {column} is rounded down to a whole number, since its values are whole"
     " numbers",
     "average rounded, with a cure": "each person's average of {column} is rounded down to a whole number, since its values are"
-    " whole numbers: to keep its fractions ask about {column} * 1.0, with {declared} for that",
+    " whole numbers: to keep its fractions, ask about {column} * 1.0, and declare {declared} for that value",
     # notes: answers
     "groups unanswered": "{groups} groups were not answered: there are no close calls left",
 }

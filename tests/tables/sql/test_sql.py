@@ -425,8 +425,8 @@ def test_other_shapes_of_a_select_are_the_same_question() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     {
-        "count(*) = 5": ["COUNT(*) = 5 is never more than one person from no"],
-        "5 <> count(*) -- a remark": ["5 <> COUNT(*) is never more than one person from yes"],
+        "count(*) = 5": ["COUNT(*) = 5: one person is always enough for a no"],
+        "5 <> count(*) -- a remark": ["5 <> COUNT(*): one person is always enough for a yes"],
         "count(*) >= 5": [],
         "mode(v) = 'Y'": [],
         "count(distinct v) = 2": [],  # whose last two values many people may have
@@ -435,7 +435,8 @@ def test_other_shapes_of_a_select_are_the_same_question() -> None:
 )
 def test_equalities_are_said(text: str, says: list[str]) -> None:
     asked = read_question(text, {"v": "text"})
-    assert [str(note) for note in asked.equalities] == [f"{said}: ask for a range, if it may be one" for said in says]
+    end = ", so the other answer is never sure; ask for a range, if it may be one"
+    assert [str(note) for note in asked.equalities] == [f"{said}{end}" for said in says]
     assert sum("ask for a range" in note for note in prepare(TABLE, text, ApproxDP(1)).notes) == len(says)
     assert prepare(TABLE, "count(*) filter (where v = 'Y') = 5", ApproxDP(1), neighbours="replace").notes == ()
 

@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Tally:
-    """How many people have each of these scores; a score that `everyone` has is counted already."""
+    """How many people have each of these scores. If `everyone` has the same one, people need not be counted again."""
 
     values: tuple[int, ...]
     everyone: bool = False
