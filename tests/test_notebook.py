@@ -75,7 +75,8 @@ def test_answers_have_every_shape() -> None:
     ]
     assert grouped.to_pandas().shape == (2, 6)
     about = [f"{size} rows" for size in grouped.sizes.values()]
-    cells = [["town", "answer", "how sure", "about"], ["<b>Ely</b>", "yes", "certain", about[0]], ["Wells", "no", "certain", about[1]]]
+    head = ["town", "answer", "how sure", "about"]
+    cells = [head, ["<b>Ely</b>", "yes", "certain", about[0]], ["Wells", "no", "certain", about[1]]]
     assert Cells(grouped._repr_html_()).rows == cells
     assert ", 2 of 2 certain; " in repr(grouped)
     with pytest.raises(DuotoneError, match="many answers"):

@@ -115,7 +115,7 @@ def test_a_number_or_date_in_quotes_does_not_put_text_in_order(question: str, si
     ],
 )
 def test_nor_however_it_is_written(condition: str) -> None:
-    with pytest.raises(DuotoneError, match="for the order of text|texts are not in the order of their dates"):
+    with pytest.raises(DuotoneError, match=r"for the order of text|texts are not in the order of their dates"):
         read_question(f"count(*) filter (where {condition}) > 3", COLUMNS)
 
 
