@@ -101,7 +101,7 @@ def test_what_cannot_be_had_is_one_sentence() -> None:
         (ApproxDP(1), {}, "needs a budget with delta above 0"),
         (ApproxDP("0.001", "1e-6"), {}, "nothing fits into"),
         (ApproxDP(8000, "1e-6"), {}, "too large for an account renyi"),
-        (ONE, {"answers": 0}, "an order is chosen for at least 1 answer"),
+        (ONE, {"answers": 0}, "expects from 1 to 1000000 answers, got 0"),
         (ONE, {"account": "sum", "answers": 10}, "is for an account renyi: leave answers out"),
     ]
     for budget, options, says in wrong:
@@ -164,6 +164,34 @@ def test_an_ordinary_answer_costs_what_the_theory_says() -> None:
     with pytest.raises(OverBudget) as refused:  # by its price, not by its delta
         ask(ledger, "too much", Charge(balanced(ApproxDP(9))))
     assert refused.value.shortfall.beyond == ()
+
+
+@pytest.mark.parametrize(
+    "each", [ApproxDP("0.1", "1e-400"), ApproxDP("0.02", "3e-9"), ApproxDP("1e-200"), RenyiDP(21, 1 + Fraction(1, 10**400))]
+)
+def test_how_many_such_answers_there_are_is_exact(each: ApproxDP | RenyiDP) -> None:
+    """Also with numbers that no float holds: it is said after the charge."""
+    account, ledger = RenyiAccount.of(ONE), Ledger(MemoryStore())
+    register(ledger, ONE, account="renyi")
+    receipt = ask(ledger, "q", Charge(balanced(each)))
+    assert (receipt.answer, receipt.free) == (True, False)
+    assert ledger.quote("census", [("other", Charge(balanced(each)))], **ABOUT)[0].one_of == receipt.one_of
+    if receipt.one_of is None:  # no limit worth telling
+        assert account.fits(account.nothing.plus(each, 10**9))
+        return
+    assert account.fits(account.nothing.plus(each, receipt.one_of))
+    assert not account.fits(account.nothing.plus(each, receipt.one_of + 1))
+
+
+def test_what_an_account_is_worth_is_known_at_once() -> None:
+    """However many answers are expected, and however little they tell."""
+    with pytest.raises(DuotoneError, match="expects from 1 to 1000000 answers, got 1000001"):
+        RenyiAccount.of(ONE, 10**6 + 1)
+    written = RenyiAccount.of(ONE, 10**6).written()
+    with pytest.raises(DuotoneError, match="a number of answers that are expected"):
+        account_of(ONE, {**written, "expected": 10**30})
+    for excess in (Fraction(1, 10**18), Fraction(1, 10**400)):
+        assert RenyiAccount(ONE, RenyiDP(256, 1 + excess)).left(Prices(256)).people == 10**9
 
 
 def test_allowances_are_shares(place: str) -> None:

@@ -173,6 +173,13 @@ def test_the_best_order_needs_the_fewest_people(budget: ApproxDP, answers: int, 
     assert people[best] == min(people.values())
 
 
+def test_a_delta_that_no_float_holds_has_its_best_order() -> None:
+    """Something fits from order 230 on; more fits at a higher one."""
+    logs = [-400 * math.log(10) + 4 * k + (k + 1) * math.log(k + 1) - k * math.log(k) for k in range(1, 256)]
+    first = next(k for k, log in enumerate(logs, start=1) if log + math.log(0.9) >= 0)
+    assert first + 1 == 230 < best_order(ApproxDP(4, "1e-400"), 10) <= 256
+
+
 def test_a_price_of_the_order_is_itself() -> None:
     privacy = RenyiDP(20, "1.01", "1e-9")
     assert price_of(privacy, 20) is privacy

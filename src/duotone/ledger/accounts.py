@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, Protocol
@@ -28,8 +28,10 @@ LONGEST = 3000
 """Most characters of a definition, and of a boundary, in a ledger."""
 
 NOTHING = Spent()
-EXPECTED = 1000
-"""Expected answers of an account renyi, by default."""
+EXPECTED, MOST_EXPECTED = 1000, 10**6
+"""Expected answers of an account renyi: by default, and at most."""
+NEARLY, MOST_SAID = 1 + Fraction(1, 2**100), 10**12
+"""A number of answers this close to the next whole one is that; and there is no telling a larger one from no limit."""
 SELDOM = 1e-3
 """The probability of a wrong answer when the number of answers left is stated."""
 
@@ -158,6 +160,8 @@ class RenyiAccount:
         budget."""
         if not promise.delta > 0:
             raise DuotoneError("an account renyi needs a budget with delta above 0")
+        if not (type(answers) is int and 1 <= answers <= MOST_EXPECTED):
+            raise DuotoneError(f"an account renyi expects from 1 to {MOST_EXPECTED} answers, got {answers}")
         aside = Fraction(promise.delta) / 10
         order = best_order(promise, answers)
         budget = RenyiDP._computed(order, renyi_budget(promise, order, aside), aside)
@@ -190,22 +194,28 @@ class RenyiAccount:
 
     def left(self, taken: Prices) -> Left:
         """The share of the budget that is left, and about how many of the expected answers."""
-        share = max(0.0, 1 - _log(taken.price) / self._log) if self.budget.price > 1 else 0.0
-        answers, delta = math.floor(self.answers * share + 1e-9), max(Fraction(0), self.budget.delta - taken.delta)
-        return Left(delta=delta, share=share, answers=answers, wrong=SELDOM, people=self.people(self.answers))
+        left = self.rest(taken)
+        answers = math.floor(self.answers * (left.share or 0.0) + 1e-9)
+        return replace(left, answers=answers, wrong=SELDOM, people=self.people(self.answers))
+
+    def rest(self, taken: Prices) -> Left:
+        """The share of the budget that is left."""
+        share = max(0.0, 1 - _log(taken.price) / self._log) if self._log else 0.0
+        return Left(delta=max(Fraction(0), self.budget.delta - taken.delta), share=share)
 
     def one_of(self, cost: Cost) -> int | None:
-        """The number of answers at this price in the whole budget."""
+        """The number of answers at this price in the whole budget, computed exactly: it is said after the charge, where
+        nothing may fail."""
         charge = definite(cost)
-        price, delta = price_of(charge.privacy, self.budget.order).price, charge.answers * Fraction(charge.privacy.delta)
-        by_price = self._log / (charge.answers * _log(price)) if price > 1 else math.inf
-        by_delta = float(self.budget.delta / delta) if delta else math.inf
-        return None if math.isinf(fits := min(by_price, by_delta)) else math.floor(fits * (1 + 1e-12))
+        each = price_of(charge.privacy, self.budget.order)
+        parts = (log_above(self.budget.price), log_above(each.price)), (self.budget.delta, each.delta)
+        fits = [most / (charge.answers * own) for most, own in parts if own]
+        return math.floor(min(fits) * NEARLY) if fits and min(fits) < MOST_SAID else None
 
     def people(self, answers: int) -> int:
         """About how many people from flipping an answer is wrong at most once in a thousand, if this many answers share
-        the budget."""
-        return math.ceil(people_for(self.budget.order - 1, self._log / answers, SELDOM))
+        the budget; at most 10^9."""
+        return math.ceil(min(people_for(self.budget.order - 1, self._log / answers, SELDOM), 1e9))
 
     @cached_property
     def _log(self) -> float:

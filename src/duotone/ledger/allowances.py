@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from duotone.errors import LedgerError
-from duotone.ledger.accounts import Account, RenyiAccount, SumAccount
+from duotone.ledger.accounts import RenyiAccount, SumAccount
 from duotone.ledger.entries import Body, State, canonical, damaged, decoded, intact, nothing_of
 from duotone.ledger.stores import Entries, Row
 from duotone.ledger.sums import Spent, Taken, read_taken
@@ -49,15 +49,15 @@ class Share:
         """What may still be spent of the allowance; None without one."""
         if self.budget is None:
             return None
-        left = _account(self.budget).left(self.spent)
-        return left if left.share is None else Left(delta=left.delta, share=left.share)
+        account = _account(self.budget)
+        return account.rest(self.spent) if isinstance(account, RenyiAccount) else account.left(self.spent)
 
     def written(self, dataset: str, asker: str) -> dict[str, Any]:
         """The fields of a charge whose state afterwards this is."""
         return {"filed": filed_under(dataset, asker), "asker_spent": self.spent.written(), "allowance": self.number}
 
 
-def _account(budget: Definition) -> Account:
+def _account(budget: Definition) -> SumAccount | RenyiAccount:
     """The account of an allowance."""
     return RenyiAccount(ApproxDP(0), budget) if isinstance(budget, RenyiDP) else SumAccount(budget)
 

@@ -151,8 +151,8 @@ class Ledger(Owned):
             body, after = before.charged(request)
             after.must_fit(request, before)
             key, otherwise = request.key(before.state), request.answered_otherwise(entries, before.state)
+            one_of = None if "calls" in body else before.registered.account.one_of(request.charge)
             seq = self._append(entries, body, after.state)
-        one_of = None if "calls" in body else before.registered.account.one_of(request.charge)
         return _Charged(seq, key, after.left, after.allowance, otherwise, body.get("calls", 0), one_of)
 
     def _free(self, entries: Entries, request: Request, before: Standing) -> Receipt | None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
-from duotone.ledger.accounts import EXPECTED, Account, AccountName, RenyiAccount, SumAccount, write
+from duotone.ledger.accounts import EXPECTED, MOST_EXPECTED, Account, AccountName, RenyiAccount, SumAccount, write
 from duotone.ledger.close_calls import CloseCalls, beside, most_close_calls
 from duotone.ledger.entries import Body, State, dated, intact, is_label, label
 from duotone.ledger.stores import Entries
@@ -139,7 +139,7 @@ def account_of(budget: ApproxDP, written: Mapping[str, Any]) -> Account:
         return SumAccount(budget)
     if written["account"] == "renyi":
         prices, expected = read_either(written["prices"]), written["expected"]
-        if not (isinstance(prices, RenyiDP) and type(expected) is int and expected >= 1):
+        if not (isinstance(prices, RenyiDP) and type(expected) is int and 1 <= expected <= MOST_EXPECTED):
             raise DuotoneError("an account renyi has prices of one order, and a number of answers that are expected")
         return RenyiAccount(budget, prices, expected)
     raise _unknown(written["account"])

@@ -332,7 +332,8 @@ def best_order(privacy: ApproxDP, answers: int, wrong: float = 1e-3) -> int:
 
 def _log_budget(privacy: ApproxDP, k: int) -> float:
     """The logarithm of `renyi_budget`."""
-    return math.log(privacy.delta * 0.9) + k * privacy.epsilon + math.log(k + 1) + k * math.log1p(1 / k)
+    delta = float(gmpy2.log(gmpy2.mpq(Fraction(privacy.delta)))) + math.log(0.9)  # it may be too small for a float
+    return delta + k * privacy.epsilon + math.log(k + 1) + k * math.log1p(1 / k)
 
 
 def _next_to_one(y: Fraction) -> int:

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import gmpy2
@@ -23,6 +24,8 @@ GUARD = 64
 """Bits of an estimate beyond the requested ones."""
 MOST_ROUNDS = 400
 """Most of Newton's steps; a dozen are usual."""
+MOST_PEOPLE = 2**15
+"""Beyond, people are extrapolated: counting more would take seconds."""
 
 
 @dataclass(frozen=True)
@@ -171,9 +174,10 @@ def largest_whole(holds: Callable[[Any], bool], near: Any, least: Any, most: Any
     return low
 
 
+@lru_cache(maxsize=1024)
 def people_for(k: int, log_price: float, wrong: float) -> float:
     """The number of people from which a balanced answer of order k + 1 is wrong with at most `wrong`; interpolated
-    between integers. In floats, to compare orders.
+    between integers, and extrapolated beyond `MOST_PEOPLE`. In floats, to compare orders.
 
     >>> round(people_for(19, 0.0091, 1e-3), 1)
     235.8
@@ -186,7 +190,9 @@ def people_for(k: int, log_price: float, wrong: float) -> float:
         low, high = (low, u) if (1 - u) * odds + u / odds <= price else (u, high)
     error = before = high
     people = 1
-    while error > wrong:
+    if price == 1:
+        return math.inf
+    while error > wrong and people < MOST_PEOPLE:
         before, u, people = error, error * (error / price) ** (1 / k), people + 1
         for _ in range(MOST_ROUNDS):
             first, second = (before / u) ** (k + 1), ((1 - before) / (1 - u)) ** (k + 1)
