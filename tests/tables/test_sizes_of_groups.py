@@ -20,6 +20,7 @@ import pytest
 from duotone import ApproxDP, DuotoneError, ask, balanced, open_ledger, partition_selection, prepare, prove, select_groups
 from duotone.line.noise import Margin
 from duotone.line.table import line_table
+from duotone.model.accuracy import Accuracy
 from duotone.model.terms import DefiniteTerms
 from duotone.release.certificate import Unproved
 from duotone.tables.answers import Answers
@@ -55,6 +56,25 @@ def test_groups_are_shown_for_certain_from_28_people_with_their_sizes() -> None:
             assert list(reply.answers) == sorted(reply.answers)
             assert bool(reply.sizes) == (question != "avg(x) > 0.9")
             assert all(-14 <= size - PEOPLE[town] <= 13 for (town,), size in reply.sizes.items())
+
+
+@pytest.mark.parametrize("sign", [">=", ">", "<=", "<"])
+def test_both_mistakes_about_a_size_are_as_often_as_said(sign: str) -> None:
+    """The size that is shown is the number of people and what makes a group shown, less its median: by φ^n(0) alone."""
+    shown = [Fraction(partition_selection(USUAL).yes(people - 1)) for people in range(80)]
+    median = next(people for people, chance in enumerate(shown) if chance >= Fraction(1, 2))
+    with prepare(TABLE, BY_TOWN.format(f"count(*) {sign} 40"), USUAL) as asked:
+        assert isinstance(asked.accuracy, Accuracy)
+        for people in range(1, 12):
+            short, long = float(1 - shown[median + people - 1]), float(shown[median - people])  # seems smaller, or larger
+            assert asked.accuracy.errors(people) == pytest.approx((short, long) if ">" in sign else (long, short), abs=1e-15)
+
+
+@pytest.mark.parametrize("delta", ["1e-6", "1e-100", "1e-400"])
+def test_notes_on_sizes_with_whatever_delta(delta: str) -> None:
+    """Also with one whose table has more bits than any float."""
+    with prepare_groups(TABLE, "town", ApproxDP(1, delta)) as asked:
+        assert "is seldom shown (less than once in 20)" in asked.notes[0]
 
 
 @pytest.mark.parametrize("sign", [">=", ">", "<=", "<"])

@@ -72,11 +72,13 @@ class PrivateGroups:
         return np.maximum(0, people - self.always)
 
 
-def size_line(privacy: ApproxDP) -> LineMechanism:
-    """The line of a noisy size against a limit: a group exactly as large exceeds it with the probability at its
-    boundary.
+def size_line(privacy: ApproxDP, *, above: bool = True) -> LineMechanism:
+    """The line of a noisy size against a limit, which it must reach (or, if not `above`, not exceed): a group exactly as
+    large does so with the probability at its boundary.
 
-    >>> round(float(size_line(ApproxDP(1, "1e-6")).blue), 4)
-    0.6999
+    >>> budget = ApproxDP(1, "1e-6")
+    >>> round(float(size_line(budget).blue), 4), round(float(size_line(budget, above=False).blue), 4)
+    (0.6999, 0.7425)
     """
-    return on_line(privacy, PrivateGroups(line_table(partition_selection(privacy))).noise.chance(0))
+    groups = PrivateGroups(line_table(partition_selection(privacy)))
+    return on_line(privacy, groups.noise_of_limit(above=above).chance(0))

@@ -74,7 +74,7 @@ class DefiniteTerms:
             if self.groups is None:
                 return replace(self, count=count)
             if count.everybody:
-                return replace(self, count=count, boundary=size_line(share).boundary)
+                return replace(self, count=count, boundary=size_line(share, above=count.above).boundary)
         return replace(self, searched=searched) if searched is not None and searched < self.reach else self
 
     def __str__(self) -> str:
@@ -289,7 +289,7 @@ class ThreeWayTerms:
 Terms = DefiniteTerms | ThreeWayTerms
 
 
-SELDOM = 0.05
+SELDOM = Fraction(1, 20)
 """A group that is shown less often than this is seldom shown."""
 
 
