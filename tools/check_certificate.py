@@ -315,7 +315,7 @@ def check(c):
     claims = c["claims"]
     need(claims["private"] is True and claims["optimal"] is True and claims["loss"] == "2^-60", "other claims")
     one, by_order = 2 ** c["bits"], "order" in c["privacy"]
-    y, above, d = (Q(1), Q(1), Q(0)) if by_order else definition(c["privacy"])
+    y, above, d = map(number, map(c["privacy"].get, ("price", "price", "delta"))) if by_order else definition(c["privacy"])
     private, most, ceiling, best = by_powers(c) if by_order else by_ratio(y, above, d, one)
     left, right, room = y.denominator * d.denominator, y.numerator * d.denominator, y.denominator * d.numerator * one
 
@@ -390,7 +390,8 @@ def check(c):
         if "selection" not in c:
             return said
         chosen = c["selection"]
-        own = chosen["privacy"] == c["privacy"] and chosen["boundary"] == "selection" and "selection" not in chosen
+        own = chosen["privacy"] == c["privacy"] and chosen["outcomes"] == c["outcomes"] and "selection" not in chosen
+        own = own and chosen["boundary"] == "selection"
         need(own, "groups are not selected under the definition of their answers")
         return f"{said} and {check(chosen)} that select groups"
 

@@ -18,8 +18,10 @@ import pyarrow as pa
 import pytest
 
 from duotone import ApproxDP, DuotoneError, ask, balanced, open_ledger, partition_selection, prepare, prove, select_groups
+from duotone.ledger.close_calls import most_close_calls
 from duotone.line.noise import Margin
 from duotone.line.table import line_table
+from duotone.line.three_way import ThreeWay
 from duotone.model.accuracy import Accuracy
 from duotone.model.terms import DefiniteTerms
 from duotone.release.certificate import Unproved
@@ -257,6 +259,14 @@ def test_certificates_prove_what_was_drawn_from() -> None:
         with pytest.raises(Unproved):
             prove({**document, "selection": chosen})
         assert checked({**document, "selection": chosen}).startswith("NOT PROVED")
+    close = most_close_calls(USUAL, ThreeWay(ApproxDP("1/20"), "1e-9")).certificate()  # a proof, of something else
+    answers = {**line_table(balanced(ApproxDP("1/20"))).certificate(), "privacy": close["privacy"]}
+    assert prove(close).startswith("private")
+    assert prove(answers).startswith("private")
+    forged = {**answers, "selection": {**close, "boundary": "selection"}}
+    with pytest.raises(Unproved, match="groups are not selected"):
+        prove(forged)
+    assert checked(forged).startswith("NOT PROVED: groups are not selected")
     for reply in (select_groups(TABLE, "town", USUAL), ask(TABLE, BY_TOWN.format("count(*) > 50"), USUAL)):
         alone = reply.certificate()
         assert (alone["boundary"], alone["cap"]) == ("selection", None)

@@ -64,8 +64,7 @@ def prove(certificate: Any) -> str:
         head = _read_head(certificate)
         if head.outcomes == THREE_WAY:
             return prove_close_calls(certificate, head)
-        said = (_prove_levels if type(certificate["rows"]) is list else _prove_datasets)(certificate, head)
-        return f"{said}; {_prove_selection(certificate)}" if "selection" in certificate else said
+        return (_prove_levels if type(certificate["rows"]) is list else _prove_datasets)(certificate, head)
     except Unproved:
         raise
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError):
@@ -73,10 +72,11 @@ def prove(certificate: Any) -> str:
 
 
 def _prove_selection(certificate: Mapping[str, Any]) -> str:
-    """Prove the mechanism that selects private groups: it satisfies the definition, and so does selecting a group and
-    answering about it."""
+    """Prove the mechanism that selects private groups, a table of yes and no: it satisfies the definition, and so does
+    selecting a group and answering about it."""
     chosen = certificate["selection"]
-    if "selection" in chosen or chosen["boundary"] != "selection" or chosen["privacy"] != certificate["privacy"]:
+    same = chosen["privacy"] == certificate["privacy"] and chosen["outcomes"] == YES_NO
+    if "selection" in chosen or chosen["boundary"] != "selection" or not same:
         raise Unproved("groups are not selected under the definition of their answers")
     return f"groups are selected by a mechanism that is {prove(chosen)}"
 
@@ -119,7 +119,8 @@ def _prove_levels(certificate: Mapping[str, Any], head: Head) -> str:
             if people == min(cap, len(side)):  # further levels are answered as this one
                 check_close(last if top == last else step.one, here, step)
     with_margins = "" if head.order is not None else ", with their margins,"
-    return f"private and optimal: {len(rows)} levels{with_margins} under {head.budget}"
+    selected = f"; {_prove_selection(certificate)}" if "selection" in certificate else ""
+    return f"private and optimal: {len(rows)} levels{with_margins} under {head.budget}{selected}"
 
 
 def _checked_cap(certificate: Mapping[str, Any], yes: list[int], below: int, head: Head) -> int:
