@@ -13,10 +13,10 @@ from hashlib import sha256
 from typing import Any
 
 from duotone.errors import LedgerError
-from duotone.ledger.accounts import RenyiAccount, SumAccount
+from duotone.ledger.accounts import Account, RenyiAccount, SumAccount
 from duotone.ledger.entries import Body, State, canonical, damaged, decoded, intact, nothing_of
 from duotone.ledger.stores import Entries, Row
-from duotone.ledger.sums import Spent, Taken, read_taken
+from duotone.ledger.sums import Prices, Spent, Taken, read_taken
 from duotone.model.cost import Charge, Left
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.renyi import RenyiDP
@@ -49,15 +49,15 @@ class Share:
         """What may still be spent of the allowance; None without one."""
         if self.budget is None:
             return None
-        account = _account(self.budget)
-        return account.rest(self.spent) if isinstance(account, RenyiAccount) else account.left(self.spent)
+        account, spent = _account(self.budget), self.spent
+        return account.rest(spent) if isinstance(account, RenyiAccount) and isinstance(spent, Prices) else account.left(spent)
 
     def written(self, dataset: str, asker: str) -> dict[str, Any]:
         """The fields of a charge whose state afterwards this is."""
         return {"filed": filed_under(dataset, asker), "asker_spent": self.spent.written(), "allowance": self.number}
 
 
-def _account(budget: Definition) -> SumAccount | RenyiAccount:
+def _account(budget: Definition) -> Account:
     """The account of an allowance."""
     return RenyiAccount(ApproxDP(0), budget) if isinstance(budget, RenyiDP) else SumAccount(budget)
 
