@@ -70,10 +70,10 @@ class Held:
             self._note(error)
 
     def _note(self, error: BaseException) -> None:
-        self.noted, self.error = True, self.error or bare(error)
+        self.noted, self.error = True, self.error or _bare(error)
 
 
-def bare(error: BaseException) -> BaseException:
+def _bare(error: BaseException) -> BaseException:
     """An error without its frames, and without its context, which has frames of its own."""
     error.__context__ = None
     return error.with_traceback(None)
@@ -130,6 +130,6 @@ def uninterrupted(function: Callable[Given, Result]) -> Callable[Given, Result]:
             interrupt = error
         finally:
             taken.clear()  # after an interrupt that came before the block
-        raise bare(interrupt)  # raised here, so that its context is no error of the function, whose frames hold levels
+        raise _bare(interrupt)  # raised here, so that its context is no error of the function, whose frames hold levels
 
     return call

@@ -72,7 +72,7 @@ def _in_database(identity: str | None) -> str | None:
     return json.dumps([address if number is None else str(number), *rest])
 
 
-def lasting(keys: frozenset[str]) -> list[str]:
+def _lasting(keys: frozenset[str]) -> list[str]:
     """The keys that are noted. Numbers of files are not: a disk gives the number of a deleted file to another."""
     return sorted(key for key in keys if not key.startswith("file "))
 
@@ -87,7 +87,7 @@ def asked_as(keys: frozenset[str], records: Records) -> set[str]:
 def remember(name: str, keys: frozenset[str], records: Records) -> set[str]:
     """Note that a table is asked about under this name; return all names noted now, since others may have been
     faster."""
-    return {records.note(f"{NOTED}{key}", name) for key in lasting(keys)}
+    return {records.note(f"{NOTED}{key}", name) for key in _lasting(keys)}
 
 
 def _still_there(key: str) -> Iterator[str]:

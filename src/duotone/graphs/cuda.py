@@ -73,7 +73,7 @@ class CudaTruthTable:
         words = memory(2 ** (len(padded) - 5), f"the answers of {voters} voters")
         low, chosen, middle, high = (cupy().asarray(part) for part in (low[order], chosen, middle, high))
         sums = (low, chosen, middle, np.int32(MIDDLE), high)
-        for_each("weigh", len(words), (*sums, np.int64(least), np.uint64(len(words)), words))
+        _for_each("weigh", len(words), (*sums, np.int64(least), np.uint64(len(words)), words))
         return cls(voters, words)
 
     @classmethod
@@ -164,7 +164,7 @@ class CudaLevels:
         x = datasets_of(datasets, self.voters)
         places, seen = (memory(x.size, f"{x.size} datasets", kind) for kind in (np.uint64, np.uint8))
         places.set(x.ravel().astype(np.uint64))
-        for_each(f"look<{self.bits}>", x.size, (self.planes, places, np.uint64(x.size), seen))
+        _for_each(f"look<{self.bits}>", x.size, (self.planes, places, np.uint64(x.size), seen))
         codes = cupy().asnumpy(seen).astype(np.int64).reshape(x.shape)
         distance = codes & 63
         far = (distance == 0) | (distance > self.furthest)
@@ -178,7 +178,7 @@ class CudaLevels:
         piece = memory(min(PIECE, words) * 32, "a piece of the levels", np.int8)
         for start in range(0, words, PIECE):
             count = min(PIECE, words - start)
-            for_each(f"spread<{self.bits}>", count, (self.planes, np.uint64(start), np.uint64(count), piece))
+            _for_each(f"spread<{self.bits}>", count, (self.planes, np.uint64(start), np.uint64(count), piece))
             part = levels[start * 32 : (start + count) * 32]
             part[:] = cupy().asnumpy(piece)[: len(part)]
             part[part >= self.furthest] = 127
@@ -195,7 +195,7 @@ class CudaLevels:
         datasets."""
         counts = cupy().zeros((2, FORMS[self.bits] + 1), dtype=np.uint64)
         words = 2 ** (max(self.voters, PADDED) - 5)
-        for_each(f"tally<{self.bits}>", words, (self.planes, np.uint64(words), counts))
+        _for_each(f"tally<{self.bits}>", words, (self.planes, np.uint64(words), counts))
         repeated = 2 ** max(0, PADDED - self.voters)
         within, blue = (cupy().asnumpy(counts) // np.uint64(repeated)).tolist()
         return within, blue
@@ -267,7 +267,7 @@ def launch(name: str, blocks: int, threads: int, arguments: tuple[Any, ...], sha
     kernel((blocks,), (threads,), arguments, shared_mem=shared)
 
 
-def for_each(name: str, items: int, arguments: tuple[Any, ...]) -> None:
+def _for_each(name: str, items: int, arguments: tuple[Any, ...]) -> None:
     """Run a kernel over items, of which there may be none."""
     if items:
         launch(name, min(2048, -(-items // 256)), 256, arguments)

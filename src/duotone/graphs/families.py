@@ -55,7 +55,7 @@ class Family:
         return self.closed_form(dataset)
 
 
-def majority(n: int) -> Callable[[int], bool]:
+def _majority(n: int) -> Callable[[int], bool]:
     """Yes when more than half of n voters say yes."""
     return lambda k: 2 * k > n
 
@@ -71,7 +71,7 @@ def votes(n: int, rule: Callable[[int], bool] | None = None) -> Family:
     99
     """
     _positive(n, "the number of voters")
-    decide = rule or majority(n)
+    decide = rule or _majority(n)
     return Family(
         name=f"votes of {n}",
         size=2**n,

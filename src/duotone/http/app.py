@@ -59,7 +59,7 @@ def service(desk: Desk, *, secure: bool = False) -> ASGIApp:
     """The application; `secure` if browsers reach it by TLS."""
     auth = Auth(desk.office, Tokens(desk.office.tokens_place, audited=True), desk.records, secure=secure)
     desk.browsers = auth
-    registry, tools, ready = CollectorRegistry(), assistant_app(desk), Readiness(desk)
+    registry, tools, ready = CollectorRegistry(), _assistant_app(desk), Readiness(desk)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -158,7 +158,7 @@ async def _broken(request: Request, error: Exception) -> Response:
 LOOPBACK = "127.0.0.1", "localhost", "[::1]"
 
 
-def assistant_app(desk: Desk) -> Mounted:
+def _assistant_app(desk: Desk) -> Mounted:
     """The tools as an app for a route of the service, which enters its `lifespan` and identifies callers before."""
 
     def office_of(request: Request) -> OfficeCall:
@@ -167,10 +167,10 @@ def assistant_app(desk: Desk) -> Mounted:
             raise Refused("bad token", "an assistant needs a token from its person")
         return partial(desk.call, replace(caller, assistant=True))
 
-    return mounted(office_of, hosts=own_hosts(desk.office), largest=desk.office.limits.body)
+    return mounted(office_of, hosts=_own_hosts(desk.office), largest=desk.office.limits.body)
 
 
-def own_hosts(office: Office) -> list[str]:
+def _own_hosts(office: Office) -> list[str]:
     """The host names under which this service may be addressed; empty if any will do because a proxy checks them."""
     server = office.server
     if server.url is not None:

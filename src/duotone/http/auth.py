@@ -178,7 +178,7 @@ class Auth:
 
     async def leave(self, request: Request) -> Response:
         """Redirect to the sign-in provider."""
-        url, kept = await self._elsewhere().authorize_url(f"{own_origin(request, self._office)}/login/openid/callback")
+        url, kept = await self._elsewhere().authorize_url(f"{_own_origin(request, self._office)}/login/openid/callback")
         response = RedirectResponse(url, status_code=303)
         self._cookie(response, SIGNING_IN, str(self._leaving.dumps(kept)), 600)
         return response
@@ -208,7 +208,7 @@ class Auth:
     def must_come_from_here(self, request: Request) -> None:
         """Refuse a form from another site."""
         origin = request.headers.get("origin")
-        foreign = origin is not None and origin != own_origin(request, self._office)
+        foreign = origin is not None and origin != _own_origin(request, self._office)
         if foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise Refused("not allowed", FORGED)
 
@@ -224,7 +224,7 @@ def _shown(session: Session) -> dict[str, Any]:
     return {"session": session.id, "person": session.person, "token": session.token, **times}
 
 
-def own_origin(request: Request, office: Office) -> str:
+def _own_origin(request: Request, office: Office) -> str:
     """The address by which browsers reach this service."""
     if office.server.url is not None:
         return office.server.url

@@ -190,7 +190,7 @@ class Margin:
     def at_least(self, confidence: Given = "0.95") -> int:
         """At least this many people would have to be different to change the true answer: too many with probability at
         most 1 − confidence. 0 says nothing. With a confidence of 1 it is never too many."""
-        return self.noise.at_least(self.value, probability_exactly(confidence))
+        return self.noise.at_least(self.value, _probability_exactly(confidence))
 
     def numbers(self) -> dict[str, Any]:
         """All numbers, for a document, and for `duotone.words.sentences`."""
@@ -251,7 +251,7 @@ def same_answer(answer: Any, other: object) -> Any:
     return bool(answer) == bool(other) if isinstance(other, bool | np.bool_) else NotImplemented
 
 
-def probability_exactly(given: Given) -> Fraction:
+def _probability_exactly(given: Given) -> Fraction:
     """A probability, as it is written."""
     return Fraction(probability(str(given) if isinstance(given, float) else given, "the confidence"))
 

@@ -238,10 +238,10 @@ class Table:
             rows: list[dict[str, Any]] = [{"numbers": each} for each in numbers]
             if self.outcomes == YES_NO:
                 truths = [row[level < 0] for level, row in enumerate(self.entries, start=self.lowest)]
-                rows = [{**row, "error": error_text(t, self.bits)} for row, t in zip(rows, truths, strict=True)]
+                rows = [{**row, "error": _error_text(t, self.bits)} for row, t in zip(rows, truths, strict=True)]
             return RowsJson({**before, "lowest": self.lowest}, "rows", rows, np.arange(len(rows)))
         rows = [
-            {"numbers": each, "colour": colour, "error": error_text(row[yes], self.bits)}
+            {"numbers": each, "colour": colour, "error": _error_text(row[yes], self.bits)}
             for yes, colour in enumerate(("blue", "red"))
             for each, row in zip(numbers, self.entries, strict=True)
         ]
@@ -381,7 +381,7 @@ def _ceilings(ceiling: Rounded, boundary: Boundary) -> tuple[Fraction, Fraction]
     return Fraction(top.blue), ceiling.step(1 - below)
 
 
-def error_text(truth: int, bits: int) -> str:
+def _error_text(truth: int, bits: int) -> str:
     """Pr[wrong] as a certificate shows it."""
     return repr(((1 << bits) - truth) / (1 << bits))  # of two integers: correctly rounded
 

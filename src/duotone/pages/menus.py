@@ -83,21 +83,21 @@ def examples(dataset: Dataset) -> list[str]:
     for what in [key for choices in offered(dataset).values() for key in choices if key.startswith("avg:")][:1]:
         column = what.removeprefix("avg:")
         middle = sum(map(Fraction, columns[column]["bounds"])) / 2
-        made.append(f"avg({identifier(column)}) > {float(middle):g}")
+        made.append(f"avg({_identifier(column)}) > {float(middle):g}")
     listed = [name for name in groupable(dataset) if columns[name]["groups"]]
     for column in listed[:1]:
         value, kind = str(columns[column]["groups"][0]), columns[column]["kind"]
         if 0 < len(value.strip()) <= LONGEST:
-            made.append(f"{people} filter (where {identifier(column)} = {literal(value, kind, column)}) >= 100")
+            made.append(f"{people} filter (where {_identifier(column)} = {literal(value, kind, column)}) >= 100")
     groups = listed if dataset["close_calls"] else [*listed, *groupable(dataset)]  # the menus do not offer them
-    for by in map(identifier, groups[:1]):
-        made.append(f"select {by}, {people} > 50 from {identifier(dataset['name'])} group by {by}")
+    for by in map(_identifier, groups[:1]):
+        made.append(f"select {by}, {people} > 50 from {_identifier(dataset['name'])} group by {by}")
     return made or [f"{people} > 500"]
 
 
 def counted_people(dataset: Dataset) -> str:
     """How SQL counts people."""
-    return "count(*)" if dataset["unit"] is None else f"count(distinct {identifier(dataset['unit'])})"
+    return "count(*)" if dataset["unit"] is None else f"count(distinct {_identifier(dataset['unit'])})"
 
 
 def groupable(dataset: Dataset) -> list[str]:
@@ -126,8 +126,8 @@ def composed(dataset: Dataset, chosen: Chosen) -> dict[str, Any]:
     text = _comparison(dataset, chosen)
     if not chosen.group:
         return {"question": text}
-    by = identifier(chosen.group)
-    return {"question": f"select {by}, {text} from {identifier(dataset['name'])} group by {by}"}
+    by = _identifier(chosen.group)
+    return {"question": f"select {by}, {text} from {_identifier(dataset['name'])} group by {by}"}
 
 
 def _comparison(dataset: Dataset, chosen: Chosen) -> str:
@@ -145,8 +145,8 @@ def _comparison(dataset: Dataset, chosen: Chosen) -> str:
         if not condition:
             raise Refused("bad question", "say whose share it is: choose a condition")
         return f"{people}{where} / {people} {chosen.comparison} {limit}"
-    names = {"count": people, "distinct": f"count(distinct {identifier(column)})"}
-    return f"{names.get(key, f'{key}({identifier(column)})')}{where} {chosen.comparison} {limit}"
+    names = {"count": people, "distinct": f"count(distinct {_identifier(column)})"}
+    return f"{names.get(key, f'{key}({_identifier(column)})')}{where} {chosen.comparison} {limit}"
 
 
 def _condition(dataset: Dataset, chosen: Chosen) -> str:
@@ -154,7 +154,7 @@ def _condition(dataset: Dataset, chosen: Chosen) -> str:
         return ""
     if chosen.where not in dataset["columns"] or chosen.where_comparison not in CONDITIONS:
         raise Refused("bad question", "choose the condition from the lists")
-    name, about = identifier(chosen.where), dataset["columns"][chosen.where]
+    name, about = _identifier(chosen.where), dataset["columns"][chosen.where]
     if chosen.where_comparison in ("null", "there"):
         return f"{name} is {'not ' * (chosen.where_comparison == 'there')}null"
     if about["kind"] == "boolean" and chosen.where_comparison not in ("=", "<>"):
@@ -192,10 +192,10 @@ def literal(text: str, kind: str, what: str, bounds: object = None) -> str:
     return "'" + plain.replace("'", "''") + "'"
 
 
-def identifier(name: str) -> str:
+def _identifier(name: str) -> str:
     """A name in SQL, in quotes unless it is plain.
 
-    >>> identifier("age"), identifier("Home town"), identifier("order")
+    >>> _identifier("age"), _identifier("Home town"), _identifier("order")
     ('age', '"Home town"', '"order"')
     """
     plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.upper() not in RESERVED

@@ -85,7 +85,7 @@ def show(asked: Asked) -> Shown:
         return Shown(problem=str(error))
     plain = Shown(drawing(graph, places))
     try:
-        privacy, boundary = privacy_of(asked), boundary_of(asked, graph)
+        privacy, boundary = _privacy_of(asked), _boundary_of(asked, graph)
         mechanism = design(graph, privacy, boundary)
     except Infeasible as error:
         path = [label(d) for d in error.path]
@@ -105,7 +105,7 @@ def show(asked: Asked) -> Shown:
     )
 
 
-def privacy_of(asked: Asked) -> ApproxDP:
+def _privacy_of(asked: Asked) -> ApproxDP:
     """ε or e^ε, and δ."""
     for name, text in (("epsilon", asked.epsilon), ("delta", asked.delta), ("the value at the boundary", asked.value)):
         if len(text) > LONGEST_NUMBER:
@@ -115,7 +115,7 @@ def privacy_of(asked: Asked) -> ApproxDP:
     return ApproxDP(asked.epsilon.strip(), asked.delta.strip())
 
 
-def boundary_of(asked: Asked, graph: ColouredGraph) -> Boundary:
+def _boundary_of(asked: Asked, graph: ColouredGraph) -> Boundary:
     """The boundary: both sides alike, one value, or one for each blue dataset of the boundary."""
     if asked.boundary == "balanced":
         return "balanced"

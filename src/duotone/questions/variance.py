@@ -78,7 +78,7 @@ class Variance:
 
     def truth(self, people: Sequence[Any]) -> bool:
         """Whether there are enough people, and their variance is on the right side."""
-        return on_side(self._moments(people), self.sign, Fraction(self.limit), self.less)
+        return _on_side(self._moments(people), self.sign, Fraction(self.limit), self.less)
 
     def level(self, people: Sequence[Any]) -> float:
         """A bound on how many people must leave at the ends and join in the middle, or join at the ends."""
@@ -86,7 +86,7 @@ class Variance:
         return variance_level(self._moments(people), self.bounds, self.sign, limit, self.less, self.reach, replaced)
 
 
-def on_side(moments: Moments, sign: str, limit: Fraction, less: int) -> bool:
+def _on_side(moments: Moments, sign: str, limit: Fraction, less: int) -> bool:
     """The true answer."""
     return moments.people > less and SIGNS[sign](moments.scatter / (moments.people - less), limit)
 
@@ -95,7 +95,7 @@ def variance_level(
     moments: Moments, bounds: tuple[int, int], sign: str, limit: Fraction, less: int, reach: int, replaced: bool
 ) -> int:
     """The level, up to `reach` changes."""
-    yes = on_side(moments, sign, limit, less)
+    yes = _on_side(moments, sign, limit, less)
     aim = OPPOSITE[sign] if yes else sign
     extremes = _highest(moments, bounds, less, replaced) if aim in (">", ">=") else _lowest(moments, less, replaced, reach)
     most = min(reach + 1, moments.people - less) if yes else reach + 1  # too few people also flip a yes

@@ -43,7 +43,7 @@ def as_kind(kind: type, value: Any) -> Any:
     return value
 
 
-def read_entry(text: Any, one: int) -> int:
+def _read_entry(text: Any, one: int) -> int:
     """A table entry: an integer from 0 to `one`, which is 2^bits."""
     if not (isinstance(text, str) and len(text) < one.bit_length() and DIGITS.fullmatch(text)):
         raise Unproved("a table entry is not a whole number between 0 and 2^bits")
@@ -122,7 +122,7 @@ class Head:
 
     def row(self, row: Mapping[str, Any]) -> list[int]:
         """The numbers of a row: one for each outcome, 2^bits in all."""
-        numbers = [read_entry(text, 1 << self.bits) for text in as_kind(list, row["numbers"])]
+        numbers = [_read_entry(text, 1 << self.bits) for text in as_kind(list, row["numbers"])]
         if not (len(numbers) == len(self.outcomes) and sum(numbers) == 1 << self.bits):
             raise Unproved("the numbers of a row are not one for each outcome, 2^bits in all")
         return numbers

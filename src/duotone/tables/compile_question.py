@@ -122,7 +122,7 @@ class Compiled:
     def levels(self, results: Sequence[Results], people: Array) -> Array:
         """The question's level in every group, from the results of each comparison."""
         each = [c.levels(result, people) for c, result in zip(self.comparisons, results, strict=True)]
-        return combined(self.tree, iter(each))
+        return _combined(self.tree, iter(each))
 
     @property
     def searched(self) -> int | None:
@@ -151,7 +151,7 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reaches: Reach, s
     compiled: list[CompiledComparison] = []
 
     def make(atom: Atom) -> CompiledComparison:
-        compiled.append(compile_comparison(as_numbers(atom, finer.keys()), declared, reaches, rows or ALWAYS))
+        compiled.append(_compile_comparison(as_numbers(atom, finer.keys()), declared, reaches, rows or ALWAYS))
         return compiled[-1]
 
     made = _made(asked.tree, make)
@@ -163,7 +163,7 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reaches: Reach, s
     one = declared.max_rows in (None, 1)  # people who count for more steps, over a count that is requested exactly
     anything = asked.people is None and not asked.keys and not asked.joins  # what these make need not be
     exact = anything and _exact(tree, iter(comparisons), one)
-    counted = declared.max_rows is not None and any(adds_rows(atom, declared) for atom in _atoms(tree))
+    counted = declared.max_rows is not None and any(_adds_rows(atom, declared) for atom in _atoms(tree))
     notes = _notes(asked, declared, comparisons)
     known = asked.counted is not None and all(map(_however_far, comparisons))
     count = _count_limit(tree, one) if known and not declared.replaced else None
@@ -185,9 +185,9 @@ def _count_limit(tree: Tree, one: bool) -> CountLimit | None:
 
 def without_per_unit(asked: ParsedQuestion, declared: Dataset, note: Note) -> Dataset:
     """The declarations, without `per_unit` if no comparison uses it."""
-    if declared.per_unit is None or any(map(one_value_each, _atoms(asked.tree))):
+    if declared.per_unit is None or any(map(_one_value_each, _atoms(asked.tree))):
         return declared
-    added = any(adds_rows(atom, declared) for atom in _atoms(asked.tree))
+    added = any(_adds_rows(atom, declared) for atom in _atoms(asked.tree))
     note(Unused("per_unit", Notice("per_unit unused in a sum" if added else "per_unit unused")))
     return replace(declared, per_unit=None)
 
@@ -217,7 +217,7 @@ def _used(asked: ParsedQuestion, declared: Dataset, every: Sequence[CompiledComp
     """The declarations, without those that make no difference. A comparison that bounds or `max_rows` settle uses them,
     too."""
     bounds = {column: declared.bounds[column] for compared in every for column in compared.grids}
-    rows = declared.max_rows if any(adds_rows(atom, declared) for atom in _atoms(asked.tree)) else None
+    rows = declared.max_rows if any(_adds_rows(atom, declared) for atom in _atoms(asked.tree)) else None
     return replace(declared, bounds=bounds, max_rows=rows)
 
 
@@ -249,11 +249,11 @@ def _made(tree: Tree, make: Callable[[Atom], CompiledComparison]) -> Made:
     return replace(tree, parts=tuple(part for part, _ in open_parts)), comparisons
 
 
-def combined(tree: Tree, levels: Iterator[Array]) -> Array:
+def _combined(tree: Tree, levels: Iterator[Array]) -> Array:
     """The least level for and, the greatest for or, the negated side for not."""
     if not isinstance(tree, BoolOp):
         return np.asarray(next(levels))
-    return np.asarray(combined_level(tree.rule, [combined(part, levels) for part in tree.parts]))
+    return np.asarray(combined_level(tree.rule, [_combined(part, levels) for part in tree.parts]))
 
 
 def _exact(tree: Tree, comparisons: Iterator[CompiledComparison], one: bool) -> bool:
@@ -305,7 +305,7 @@ SEARCHED = 64
 """Up to this many changes, a search for pairs of changes takes negligible time."""
 
 
-def compile_comparison(atom: Atom, declared: Dataset, reaches: Reach, rows: Condition = ALWAYS) -> CompiledComparison:
+def _compile_comparison(atom: Atom, declared: Dataset, reaches: Reach, rows: Condition = ALWAYS) -> CompiledComparison:
     """What a comparison requests of the engine. Levels are searched as far as margins use them; if that is slow, only
     as far as answers use them; if no search is needed, without limit. All examined `rows` satisfy a condition already.
 
@@ -350,12 +350,12 @@ def _clipped(compared: CompiledComparison, reach: int) -> CompiledComparison:
     return replace(compared, levels=levels_of, searched=reach)
 
 
-def adds_rows(atom: Atom, declared: Dataset) -> bool:
+def _adds_rows(atom: Atom, declared: Dataset) -> bool:
     """Whether a comparison adds up a person's rows, and so uses `max_rows`."""
-    reduced = declared.per_unit is not None and one_value_each(atom)
+    reduced = declared.per_unit is not None and _one_value_each(atom)
     return isinstance(atom, LinearThreshold) and not atom.people and not reduced
 
 
-def one_value_each(atom: Atom) -> bool:
+def _one_value_each(atom: Atom) -> bool:
     """Whether a comparison can be about one value per person, and so uses `per_unit`."""
     return of_one_value(atom) if isinstance(atom, LinearThreshold) else not isinstance(atom, CountsComparison)

@@ -57,13 +57,13 @@ class TextColumn:
     @property
     def hint(self) -> str | None:
         """How to read most of them as numbers, if they have decimal commas."""
-        return comma_hint(self.column, self.commas, self.values)
+        return _comma_hint(self.column, self.commas, self.values)
 
 
-def comma_hint(column: str, commas: int, values: int) -> str | None:
+def _comma_hint(column: str, commas: int, values: int) -> str | None:
     """How to read numbers with a decimal comma; None unless most values look like that.
 
-    >>> print(comma_hint("weight", 9, 10))
+    >>> print(_comma_hint("weight", 9, 10))
     most texts of weight are numbers with a comma: if it is a decimal one, ask about replace(weight, ',', '.')::double
     """
     if 2 * commas <= values:
@@ -72,12 +72,12 @@ def comma_hint(column: str, commas: int, values: int) -> str | None:
     return f"most texts of {column} are numbers with a comma: if it is a decimal one, ask about {how}"
 
 
-def with_comma(text: Any) -> Any:
+def _with_comma(text: Any) -> Any:
     """Whether a text is a number with one comma, and no point."""
     return text.re_search(r"^\s*[+-]?[0-9]+,[0-9]+\s*$")
 
 
-def text_columns(source: Source) -> Iterator[TextColumn]:
+def _text_columns(source: Source) -> Iterator[TextColumn]:
     """Every column of a text file without declarations; empty for another table."""
     names = [name for name, kind in source.columns.items() if kind == "untyped"]
     for start in range(0, len(names), AT_ONCE):
@@ -89,7 +89,7 @@ def _counts_of_texts(source: Source, names: Sequence[str]) -> Iterator[TextColum
     for i, name in enumerate(names):
         readings = [read(Operand(name, kind, "try"), rows) for kind in READINGS]
         unread = functools.reduce(operator.and_, (reading.isnull() for reading in readings))
-        none, comma = rows[name].notnull() & unread, with_comma(rows[name])
+        none, comma = rows[name].notnull() & unread, _with_comma(rows[name])
         every = [rows[name], *readings, ibis.cases((none, 1)), ibis.cases((none & comma, 1))]
         counts |= {f"{i} {j}": column.count() for j, column in enumerate(every)}
     result = source.run(rows.agg(**counts))
@@ -175,7 +175,7 @@ class ClippedValues:
     @property
     def hint(self) -> str | None:
         """How to read most of the texts as numbers, if they have decimal commas."""
-        return comma_hint(self.column, self.commas, self.values + self.unread)
+        return _comma_hint(self.column, self.commas, self.values + self.unread)
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ def _inspected(dataset: Dataset, source: Source, declared: Dataset, by: Sequence
     unit = declared.unit
     groups = None if by is None else _groups(source, unit, (by,) if isinstance(by, str) else tuple(by))
     if unit is None and not declared.bounds and not declared.formats:
-        if texts := tuple(text_columns(source)):
+        if texts := tuple(_text_columns(source)):
             return Inspection(None, (), texts=texts)
         raise DuotoneError("there is nothing to inspect: name the unit, or give bounds")
     operands = [read_value(column, source.columns) for column in declared.bounds]
@@ -336,7 +336,7 @@ def _values(source: Source, unit: str | None, value: Operand, grid: Grid) -> Cli
         "before": ibis.cases((column.notnull(), ibis.greatest(ibis.least(column, HUGE), -HUGE))),
         "after": after,
         "unread": wide(0) if text is None else _one(text.notnull() & column.isnull()),
-        "commas": wide(0) if text is None else _one(with_comma(text) & column.isnull()),
+        "commas": wide(0) if text is None else _one(_with_comma(text) & column.isnull()),
     }
     people = rows.select(**cells, **({} if unit is None else {"unit": rows[unit]}))
     if unit is not None:

@@ -77,8 +77,8 @@ def truths_of(monkeypatch: pytest.MonkeyPatch) -> list[plain_sql.Truths]:
 
 
 def spoilt(monkeypatch: pytest.MonkeyPatch, change: Callable[[CompiledComparison], CompiledComparison]) -> None:
-    right: Any = vars(compile_question)["compile_comparison"]
-    monkeypatch.setattr(compile_question, "compile_comparison", lambda *args: change(right(*args)))
+    right: Any = vars(compile_question)["_compile_comparison"]
+    monkeypatch.setattr(compile_question, "_compile_comparison", lambda *args: change(right(*args)))
 
 
 def test_levels_that_move_by_two_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def counts_comparison(atom: CountsComparison, declared: Dataset, reaches: Reach)
     within = {condition: [i for i, cell in enumerate(cells) if cell[c]] for c, condition in enumerate(atom.counts)}
 
     def asked(counts: Counts) -> NDArray[np.bool_]:
-        return holding(atom, {condition: counts[:, inside].sum(axis=1) for condition, inside in within.items()})
+        return _holding(atom, {condition: counts[:, inside].sum(axis=1) for condition, inside in within.items()})
 
     codes = [sum(2**i for i, true in enumerate(cell) if true) for cell in cells]
 
@@ -70,7 +70,7 @@ def counts_comparison(atom: CountsComparison, declared: Dataset, reaches: Reach)
     return CompiledComparison(coded(atom.counts), {"s": Tally(tuple(codes))}, levels_of, exact, searched=reach)
 
 
-def holding(atom: CountsComparison, counts: Mapping[Condition, Counts]) -> NDArray[np.bool_]:
+def _holding(atom: CountsComparison, counts: Mapping[Condition, Counts]) -> NDArray[np.bool_]:
     """Whether the comparison is true of each table; a division by zero makes it false.
 
     Floats decide where their errors cannot matter, fractions elsewhere.

@@ -72,16 +72,16 @@ def linear_threshold(atom: LinearThreshold, declared: Dataset, reach: int, rows:
     # an average of nobody is a no, also where 0 would be enough; scores outside an average are absent, outside sums 0
     final: Callable[[int], int] = somebody if peopled and scoring.at_least == 0 else int
     absent = peopled and scoring.absent  # whether people without a score can be there
-    bounds = score_bounds(final(one.low), final(one.high), declared, absent)
+    bounds = _score_bounds(final(one.low), final(one.high), declared, absent)
 
     def scored(read: int) -> int:
         return one.scale * read + one.shift
 
-    levels = score_levels(scored, (one.low, one.high), scoring.at_least, declared, absent=absent, peopled=peopled)
+    levels = _score_levels(scored, (one.low, one.high), scoring.at_least, declared, absent=absent, peopled=peopled)
     exact = scoring.exact and independent(declared.unit, [term.where for term in atom.terms], values)
     settled = _settled(atom, scoring, one.low, one.high)
     units = _units(atom, scoring, (*bounds, final(scoring.at_least)), grids, declared)
-    request = one.tally or score_ends(lambda read: final(scored(read)), bounds, declared, reach)
+    request = one.tally or _score_ends(lambda read: final(scored(read)), bounds, declared, reach)
     return CompiledComparison(one.columns, {"s": request}, levels, exact, grids, settled, units)
 
 
@@ -206,12 +206,12 @@ def _settled(atom: LinearThreshold, scoring: Score, low: int, high: int) -> Sett
     return None if low < 0 else Settled(True, "the sum can never fall below the limit")
 
 
-def score_bounds(low: int, high: int, declared: Dataset, absent: bool) -> tuple[int, int]:
+def _score_bounds(low: int, high: int, declared: Dataset, absent: bool) -> tuple[int, int]:
     """The scores that a newcomer can have; with `absent`, also no score, which is 0."""
     return (min(low, 0), max(high, 0)) if declared.replaced and absent else (low, high)
 
 
-def score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: Dataset, reach: int) -> Ends:
+def _score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: Dataset, reach: int) -> Ends:
     """The extreme scores that levels need. Final scores are linear in what is read."""
     down, up = who_matters(*bounds, declared.neighbours)
     shift = final(0)
@@ -226,7 +226,7 @@ def score_ends(final: Callable[[int], int], bounds: tuple[int, int], declared: D
     )
 
 
-def score_levels(
+def _score_levels(
     read: Callable[[int], int], ends: tuple[int, int], at_least: int, declared: Dataset, *, absent: bool, peopled: bool
 ) -> Levels:
     """Levels of a sum of scores within `ends`, linear in what is read, or counted by score. `absent`: people without a
@@ -244,7 +244,7 @@ def score_levels(
         def seen(value: int) -> int:
             return final(read(value))
 
-        low, high = score_bounds(final(ends[0]), final(ends[1]), declared, absent)
+        low, high = _score_bounds(final(ends[0]), final(ends[1]), declared, absent)
         scored = _tallied if result.counts else _ended
         beside = abs(final(at_least)) + high - low
         tally = scored(result, missing, seen, beside)
@@ -308,7 +308,7 @@ def quantile_threshold(atom: QuantileThreshold, declared: Dataset) -> CompiledCo
     scores = {1: int(atom.met * scale), 0: int(atom.missed * scale)}
     ends, at_least = (min(scores.values()), max(scores.values())), int(atom.strict)
     exact = combinations([atom.where])[1] and independent(declared.unit, [atom.where], [atom.value])
-    threshold = score_levels(scores.__getitem__, ends, at_least, declared, absent=True, peopled=True)
+    threshold = _score_levels(scores.__getitem__, ends, at_least, declared, absent=True, peopled=True)
     settled, units = _settled_quantile(atom, grids.get(atom.value.column)), _quantile_units(atom, ends, scale, declared)
     return CompiledComparison(columns, {"s": Tally((1, 0))}, threshold, exact, grids, settled, units)
 
@@ -320,7 +320,7 @@ def _quantile_units(atom: QuantileThreshold, ends: tuple[int, int], scale: int, 
     apart = atom.met - atom.missed
     low, high, at_least = (*ends, 1) if atom.strict else map(somebody, (*ends, 0))
     return TotalUnits(
-        *score_bounds(low, high, declared, absent=True),
+        *_score_bounds(low, high, declared, absent=True),
         at_least,
         replaced=declared.replaced,
         per=apart * scale,

@@ -130,7 +130,7 @@ def _value(aggregate: PersonAggregate, people: Any, place: str) -> Any:
     return ibis.cases((n > 0, total / ibis.cases((n > 0, n), else_=wide(1)).cast("float64")))
 
 
-def with_keys(source: Source, keys: Sequence[Operand]) -> Source:
+def _with_keys(source: Source, keys: Sequence[Operand]) -> Source:
     """The same table, with a column for each key, under the key's text in the question.
 
     Guarantee: a row's key is a function of that row alone, and computing it cannot fail.
@@ -170,4 +170,4 @@ def shaped(
         source = replace(source, fields=max([source.fields, *(other.fields for other, _ in beside)]))
         if asked.people is not None:
             source = per_person(source, asked.people, beside, everybody=everybody)
-        return (with_keys(source, asked.keys) if asked.keys else source), asked
+        return (_with_keys(source, asked.keys) if asked.keys else source), asked

@@ -152,10 +152,10 @@ def _without_progress(connection: Any) -> None:
 
 
 def _attach(connection: Any, path: Path) -> None:
-    connection.con.execute(f"attach {literal(str(path.resolve()))} as {quoted(attached_name(path))} (type duckdb, read_only)")
+    connection.con.execute(f"attach {literal(str(path.resolve()))} as {quoted(_attached_name(path))} (type duckdb, read_only)")
 
 
-def attached_name(path: Path) -> str:
+def _attached_name(path: Path) -> str:
     """A database's name. It is not in the search path: its macros could replace functions."""
     return "file" if path.stem.lower() in ("memory", "system", "temp") else path.stem
 
@@ -204,7 +204,7 @@ def of_database(path: Path, name: str | None, vouched: bool = False) -> Source:
     checked = same_file(path)
     engine, close = connected(database=path)
     with closed_on_error(close):
-        source = of_duckdb(engine.connection, name, str(path), database=attached_name(path), vouched=vouched)
+        source = of_duckdb(engine.connection, name, str(path), database=_attached_name(path), vouched=vouched)
         return replace(source, release=close, checked=checked)
 
 

@@ -175,7 +175,7 @@ def bracketed(tree: Any) -> Any:
     Guarantee: the tree's text parses to the tree, whatever precedence an engine gives its operators.
     """
     own = tree.copy()  # Ibis shares nodes
-    for node in [node for node in own.walk() if is_operator(node) and is_operator(node.parent)]:
+    for node in [node for node in own.walk() if _is_operator(node) and _is_operator(node.parent)]:
         same = isinstance(node, exp.And | exp.Or) and type(node) is type(node.parent)
         sign = isinstance(node.parent, exp.Is) and node.arg_key == "expression"  # is not null
         if not (same or sign):
@@ -185,7 +185,7 @@ def bracketed(tree: Any) -> Any:
     return own
 
 
-def is_operator(node: Any) -> bool:
+def _is_operator(node: Any) -> bool:
     """Whether its text is its operands with words or signs before, between or after them."""
     return isinstance(node, exp.Unary | exp.Binary | exp.Between | exp.In) and type(node).__name__ not in NO_OPERATORS
 

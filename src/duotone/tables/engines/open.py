@@ -56,10 +56,10 @@ def open_source(source: Any, **declared: Any) -> Source:
 
 def opened(declared: Dataset) -> Source:
     """The table of a dataset."""
-    return without_twins(_opened(declared))
+    return _without_twins(_opened(declared))
 
 
-def without_twins(source: Source) -> Source:
+def _without_twins(source: Source) -> Source:
     """The same table; refuse two columns whose names differ only in case."""
     with closed_on_error(source.close):
         refuse_twins(source.columns)
@@ -78,7 +78,7 @@ def _home(table: Any) -> str:
 def _opened(declared: Dataset) -> Source:
     table, name, vouched = declared.source, declared.table, declared.vouched
     if is_local(table):
-        return open_local(declared)
+        return _open_local(declared)
     refuse(declared)
     match _home(table):
         case "pyspark":
@@ -106,7 +106,7 @@ def _located(url: str, name: str | None, vouched: bool) -> Source:
             )
 
 
-def open_local(declared: Dataset, connect: Connect = connected) -> Source:
+def _open_local(declared: Dataset, connect: Connect = connected) -> Source:
     """A table in a file, in several Parquet files, or a data frame: read by DuckDB inside the process."""
     table, listed, files = declared.source, _is_list(declared.source), files_of(declared.source)
     if not listed and not isinstance(table, str | Path):
@@ -144,7 +144,7 @@ def _no_file(path: Path, like: str = "") -> DuotoneError:
 
 
 def files_of(table: Any) -> list[Path]:
-    """The files of a table, as `open_local` takes it; empty for a data frame."""
+    """The files of a table, as `_open_local` takes it; empty for a data frame."""
     if _is_list(table):
         return [Path(path) for path in table]
     if not isinstance(table, str | Path):
@@ -237,8 +237,8 @@ def open_together(declared: Dataset) -> tuple[Source, Others]:
             raise DuotoneError(APART.format(name=other))
     engine, close = connected(*(file for held in (table, *also.values()) for file in files_of(held)))
     with closed_on_error(close):
-        source = without_twins(open_local(declared, connect=_shared(engine)))
-        others = {other: without_twins(open_local(Dataset(held), connect=_shared(engine))) for other, held in also.items()}
+        source = _without_twins(_open_local(declared, connect=_shared(engine)))
+        others = {other: _without_twins(_open_local(Dataset(held), connect=_shared(engine))) for other, held in also.items()}
         return replace(source, release=close, checked=all_checked([source, *others.values()])), others
 
 
@@ -250,7 +250,7 @@ def _shared(engine: DuckDB) -> Connect:
 def open_beside(source: Source, also: Mapping[str, Any]) -> Others:
     """Tables on the connection of an open one: in its database, by name; beside a file or a frame, frames."""
     with ExitStack() as opened:
-        others = {name: opened.enter_context(without_twins(_beside(source, name, held))) for name, held in also.items()}
+        others = {name: opened.enter_context(_without_twins(_beside(source, name, held))) for name, held in also.items()}
         opened.pop_all()
         return others
 
@@ -269,7 +269,7 @@ def _beside(source: Source, name: str, table: Any) -> Source:
         raise DuotoneError(APART.format(name=name))
     if files := files_of(table):
         raise DuotoneError(f"the table is open already, and cannot be joined with the file {files[0]}: give both as files")
-    return open_local(Dataset(table), connect=_shared(engine))
+    return _open_local(Dataset(table), connect=_shared(engine))
 
 
 def closing(source: Source, others: Iterable[Source]) -> Source:

@@ -54,7 +54,7 @@ def _largest(value, n): ...  # type: ignore[no-untyped-def]
 def _smallest(value, n): ...  # type: ignore[no-untyped-def]
 
 
-def kept_ends(people: Any, name: str, request: Ends) -> dict[str, Any]:
+def _kept_ends(people: Any, name: str, request: Ends) -> dict[str, Any]:
     """The extremes, where the engine can keep them while it adds up."""
     column = people[name]
     ways = ("largest", _largest, operator.ge, request.largest_from), ("smallest", _smallest, operator.le, request.smallest_to)
@@ -112,7 +112,7 @@ def _ends_of_rows(rows: Any, columns: PersonColumns, column: str, name: str, req
         yield scores.agg(**{f"{name}_{way}": listed(scores.s)})
 
 
-def by_score(people: Any, keys: list[str], name: str, request: Ends) -> Any:
+def _by_score(people: Any, keys: list[str], name: str, request: Ends) -> Any:
     """People, the total and both extremes in one pass, in expressions that every engine has: people are grouped by
     score where it matters, and all others together."""
     value = people[name]
@@ -271,9 +271,9 @@ def _plan(
                 simple |= sums(people, name, not who.source.engine.can.embedded and request.farthest <= SMALL)
                 parts += apart[name]
             case Ends() if who.source.engine.can.embedded:
-                simple |= sums(people, name, False) | kept_ends(people, name, request)
+                simple |= sums(people, name, False) | _kept_ends(people, name, request)
             case Ends():
-                parts.append(by_score(people, keys, name, request))
+                parts.append(_by_score(people, keys, name, request))
             case Votes():
                 parts.append(_votes(people, keys, name, request.reach))
             case Rare():

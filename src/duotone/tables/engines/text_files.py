@@ -95,7 +95,7 @@ def _unpacked(file: BinaryIO, path: Path) -> BinaryIO:
     return gzip.GzipFile(fileobj=file) if path.suffix.lower() == ".gz" else file  # type: ignore[return-value]
 
 
-def header_of(path: Path) -> bytes | None:
+def _header_of(path: Path) -> bytes | None:
     """The first line of a file; None if it is too long."""
     with path.open("rb") as file:
         return _up_to_line_end(_unpacked(file, path))[0]
@@ -175,7 +175,7 @@ def of_json_lines(path: Path, declared: Dataset, connect: Connect = connected) -
         raise Refusal("columns missing", path=path)
     if path.suffix.lower() == ".gz":
         _first_line(path)  # refuse a file that is not gzip now, and not after a charge
-    return _of_text(path, declared.json_columns, objects_of, None, declared, connect)
+    return _of_text(path, declared.json_columns, _objects_of, None, declared, connect)
 
 
 def _of_text(
@@ -207,11 +207,11 @@ def _of_text(
         rows, fields = texts(lines, columns=columns)
         return engine.selected({name: reading(name, text) for name, text in zip(columns, fields, strict=True)}, rows)
 
-    reads, checked = Columns.of(readings, table), same_header(path, first)
+    reads, checked = Columns.of(readings, table), _same_header(path, first)
     return Source(engine, path.name, reads, release=close, stated=stated(declared), checked=checked, fields=len(names))
 
 
-def same_header(path: Path, header: bytes | None) -> Check:
+def _same_header(path: Path, header: bytes | None) -> Check:
     """The check of a text file's header; None without one. Reading rows compares it, too, in the opened file: see
     `Lines`."""
 
@@ -219,7 +219,7 @@ def same_header(path: Path, header: bytes | None) -> Check:
         stamps(path)
         now = None
         with contextlib.suppress(OSError, EOFError, zlib.error, gzip.BadGzipFile):
-            now = None if header is None else header_of(path)
+            now = None if header is None else _header_of(path)
         if now != header:
             raise DuotoneError(CHANGED.format(path=path))
         return now
@@ -277,10 +277,10 @@ def read_header(path: Path, separator: str | None = None) -> Header:
 
 
 def _first_line(path: Path) -> bytes | None:
-    """Like `header_of`; refuses an unreadable file."""
+    """Like `_header_of`; refuses an unreadable file."""
     failure = UNNAMED
     try:
-        return header_of(path)
+        return _header_of(path)
     except (gzip.BadGzipFile, EOFError, zlib.error):
         failure = DAMAGED
     except OSError:
@@ -306,7 +306,7 @@ def _one_character(separator: str) -> str:
     return separator
 
 
-def objects_of(lines: str, columns: Sequence[str]) -> tuple[str, list[str]]:
+def _objects_of(lines: str, columns: Sequence[str]) -> tuple[str, list[str]]:
     """The query of the objects in the lines of a query, and the expression of each of these columns: no other key is
     read."""
     pointers = ", ".join(map(literal, map(_pointer, columns)))

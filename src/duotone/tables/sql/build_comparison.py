@@ -56,7 +56,7 @@ NONE = Fraction(0)
 UPWARD = (">", ">=")
 
 
-def counts_and_sums(weights: Mapping[Part, Fraction]) -> dict[Aggregate, Fraction] | None:
+def _counts_and_sums(weights: Mapping[Part, Fraction]) -> dict[Aggregate, Fraction] | None:
     """The weights, if they are only of counts and sums of rows, or only of people."""
     sums = {part: w for part, w in weights.items() if isinstance(part, Aggregate)}
     kinds = {part.kind for part in sums}
@@ -157,7 +157,7 @@ ROW_EACH = (
 )
 
 
-def of_counts(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text: str) -> Tree:
+def _of_counts(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text: str) -> Tree:
     """Any arithmetic of counts and shares."""
     used = [aggregate for part in weights for aggregate in aggregates(part)]
     kinds = {"people" if a.kind == "people" else "count" for a in used if a.kind in ("count", "people") or a.is_share}
@@ -194,7 +194,7 @@ def _counted(expression: Expression) -> Expression:
     return expression
 
 
-def with_shares(weights: Mapping[Part, Fraction], rest: Fraction) -> tuple[dict[Part, Fraction], Fraction]:
+def _with_shares(weights: Mapping[Part, Fraction], rest: Fraction) -> tuple[dict[Part, Fraction], Fraction]:
     """Replace count(A) / count(B) by a share (a mean) if every row of A is in B."""
     merged: dict[Part, Fraction] = {}
     for part, weight in weights.items():
@@ -246,12 +246,12 @@ def quotient(part: Arithmetic, sign: str, limit: Fraction, text: str, alone: boo
                 )
     if part.rule == "/":
         (upper_weights, a), (lower_weights, b) = linear(part.left), linear(part.right)
-        first, second = counts_and_sums(upper_weights), counts_and_sums(lower_weights)
+        first, second = _counts_and_sums(upper_weights), _counts_and_sums(lower_weights)
         if first and second and "sum" in (kinds := {x.kind for x in (*first, *second)}):
             if "people" in kinds:
                 raise DuotoneError(f"{text} mixes aggregates of rows and of people: {ROW_EACH}")
             return _by_sum(first, a, second, b, sign, limit)
-    return of_counts({part: ONE}, sign, limit, text)
+    return _of_counts({part: ONE}, sign, limit, text)
 
 
 def _require_numbers_counted(where: Condition, value: Operand, lower: Aggregate) -> None:
@@ -320,11 +320,11 @@ def compared(left: Expression, sign: str, right: Expression, text: str, *, alone
     """One aggregate expression against another; `alone` if each row is a person."""
     apart = Arithmetic("-", left, right)
     needs = [aggregate.needs for aggregate in aggregates(apart) if aggregate.needs is not None]
-    return where_known(_compared(apart, sign, text, alone), needs, people=not alone)
+    return _where_known(_compared(apart, sign, text, alone), needs, people=not alone)
 
 
 def _compared(apart: Arithmetic, sign: str, text: str, alone: bool) -> Tree:
-    weights, rest = with_shares(*linear(apart))
+    weights, rest = _with_shares(*linear(apart))
     if any(not w and not _never_null(part) for part, w in weights.items()):
         raise DuotoneError(f"{text}: an aggregate that cancels out is still null on an empty table: leave it out")
     weights, limit = {part: w for part, w in weights.items() if w}, -rest
@@ -363,7 +363,7 @@ def _equal(weights: Mapping[Part, Fraction], limit: Fraction, text: str) -> Tree
 
 def _ordered(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text: str, alone: bool) -> Tree:
     """Σ weights · parts against a limit, by <, <=, > or >=."""
-    if (sums := counts_and_sums(weights)) is not None:
+    if (sums := _counts_and_sums(weights)) is not None:
         return total(sums, sign, limit)
     if len(weights) == 1:
         ((part, weight),) = weights.items()
@@ -373,7 +373,7 @@ def _ordered(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, text:
         return quotient(part, sign, limit, text, alone)
     if len(weights) == 2 and all(isinstance(part, Aggregate) and part.kind in MEASURES for part in weights):
         return difference(weights, sign, limit, alone)
-    return of_counts(weights, sign, limit, text)
+    return _of_counts(weights, sign, limit, text)
 
 
 def _single(aggregate: Aggregate, sign: str, limit: Fraction, text: str) -> Tree:
@@ -407,7 +407,7 @@ def _different(aggregate: Aggregate, sign: str, limit: Fraction) -> Tree:
     return enough if sign in UPWARD else negation(enough)
 
 
-def where_known(tree: Tree, needs: Iterable[Condition], *, people: bool) -> Tree:
+def _where_known(tree: Tree, needs: Iterable[Condition], *, people: bool) -> Tree:
     """A comparison that is a yes only if somebody satisfies each of the conditions `needs`; `people` may have several
     rows."""
     for need in dict.fromkeys(needs):

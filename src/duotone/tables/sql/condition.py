@@ -251,7 +251,7 @@ def _leaves_independent(every: Iterable[Leaf], opaque: Sequence[bool]) -> bool:
     others = [leaf.value for leaf, _ in leaf_by_leaf if isinstance(leaf, Compare) and isinstance(leaf.value, Operand)]
     columns = [column for operand in (*times, *others) for column in columns_read(operand)]
     alone = all(times[leaf.operand] == 1 for leaf, unclear in leaf_by_leaf if unclear)
-    known = all(map(any_value, (*times, *others)))
+    known = all(map(_any_value, (*times, *others)))
     return alone and known and len(columns) == len(set(columns))
 
 
@@ -266,10 +266,10 @@ def independent(unit: str | None, conditions: Sequence[Condition], values: Seque
     looked_at = set().union(*(columns_of(condition) for condition in conditions))
     aimed_at = {v.column for v in values if isinstance(v, Operand)}
     free = unit is None or unit not in looked_at | aimed_at
-    return free and not looked_at & aimed_at and all(any_value(v) for v in values if isinstance(v, Operand))
+    return free and not looked_at & aimed_at and all(_any_value(v) for v in values if isinstance(v, Operand))
 
 
-def any_value(operand: Operand) -> bool:
+def _any_value(operand: Operand) -> bool:
     """Whether rows may have any value of it that a constant is compared with."""
     return operand.made is None or operand.made.function in ANY_VALUE
 

@@ -65,7 +65,7 @@ def constant(node: exp.Expression) -> Value | None:
             return _made_date(node)
         case exp.Cast() if isinstance(node.this, exp.Literal) and node.this.is_string:
             if node.to.this.name in ("DATE", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "DATETIME"):
-                return instant(node.this.this, node.sql(dialect="duckdb"), zone=node.to.this.name == "TIMESTAMPTZ")
+                return _instant(node.this.this, node.sql(dialect="duckdb"), zone=node.to.this.name == "TIMESTAMPTZ")
     return None
 
 
@@ -105,7 +105,7 @@ def _arithmetic(node: exp.Binary) -> Fraction | datetime.date | None:
     return ARITHMETIC[type(node)](left, right)
 
 
-def instant(text: str, expression: str, *, zone: bool = False) -> datetime.date:
+def _instant(text: str, expression: str, *, zone: bool = False) -> datetime.date:
     """A date or a time; one with a zone, if that is meant, in UTC."""
     try:
         moment = datetime.date.fromisoformat(text) if len(text) <= 10 else datetime.datetime.fromisoformat(text)
@@ -127,7 +127,7 @@ def compare(operand: Operand, sign: str, value: Value, text: str) -> Compare:
         kind, fits = "float" if operand.kind == "untyped" else operand.kind, operand.kind in NUMERIC
         value = value if operand.kind == "integer" else _double(value, text)
     elif isinstance(value, str) and operand.kind in ("date", "time"):
-        return compare(operand, sign, instant(value, text), text)
+        return compare(operand, sign, _instant(value, text), text)
     elif isinstance(value, str):
         kind, fits = "text", operand.kind in ("text", "untyped")
         if operand.kind == "untyped" and sign in ORDERED:

@@ -83,7 +83,7 @@ limit=Fraction(5, 1), strict=True, present=None, people=False, averaged=False)
         _refuse_deep(parsed)
         asked = _read(parsed, Tables(columns, unit, name, public, also))
         _refuse_nobody(asked, unit)
-        return replace(asked, text=without_comments(text), notes=(*asked.notes, *text_notes(asked, columns, public, also)))
+        return replace(asked, text=without_comments(text), notes=(*asked.notes, *_text_notes(asked, columns, public, also)))
     except RecursionError:
         raise DuotoneError("the question is nested too deeply") from None
 
@@ -153,10 +153,10 @@ def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: S
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
     for condition in there:
         rows = both(condition, rows)
-    keys = read_keys(select, columns)
-    notes = (*without_order(select), *without_having(select, keys, columns))
-    answers = answers_of(select, keys, columns)
-    labels = labels_of(select, keys, columns)
+    keys = _read_keys(select, columns)
+    notes = (*_without_order(select), *_without_having(select, keys, columns))
+    answers = _answers_of(select, keys, columns)
+    labels = _labels_of(select, keys, columns)
     if len(answers) != 1:
         raise DuotoneError("a question has exactly one yes/no expression, besides the columns that it is grouped by")
     reader = Comparisons(columns, rows, unit)
@@ -232,7 +232,7 @@ def _value(text: str, columns: Columns) -> Operand:
     return read_operand(select.expressions[0], columns)
 
 
-def text_notes(
+def _text_notes(
     asked: ParsedQuestion, columns: Columns, public: Mapping[str, Columns], also: Mapping[str, Columns]
 ) -> list[Notice]:
     """Notices: one for what is read as numbers, one for dates, one for Booleans, one for each text column that is
@@ -297,14 +297,14 @@ def _read_as(operands: Sequence[Operand], kind: Kind) -> tuple[str, ...]:
 Keys = tuple[Operand, ...]
 
 
-def answers_of(select: exp.Select, keys: Keys, columns: Columns) -> list[exp.Expression]:
+def _answers_of(select: exp.Select, keys: Keys, columns: Columns) -> list[exp.Expression]:
     """The selected expressions besides the keys."""
     by = {key.column for key in keys}
     selected = [e.unalias().unnest() for e in select.expressions]
     return [e for e in selected if e.find(exp.AggFunc) is not None or _name(e, columns) not in by]
 
 
-def labels_of(select: exp.Select, keys: Keys, columns: Columns) -> tuple[str, ...]:
+def _labels_of(select: exp.Select, keys: Keys, columns: Columns) -> tuple[str, ...]:
     """The question's names for its keys."""
     aliases = [e for e in select.expressions if isinstance(e, exp.Alias) and e.find(exp.AggFunc) is None]
     called = {_name(e.this.unnest(), columns): e.alias for e in aliases}
@@ -316,7 +316,7 @@ def _name(node: exp.Expression, columns: Columns) -> str:
     return column_name(node, columns) if isinstance(node, exp.Column) else written(node, columns)
 
 
-def without_order(select: exp.Select) -> tuple[Notice, ...]:
+def _without_order(select: exp.Select) -> tuple[Notice, ...]:
     """Leave out order by, so that the question is the same with and without it, and note that."""
     if select.args.get("order") is None:
         return ()
@@ -324,21 +324,21 @@ def without_order(select: exp.Select) -> tuple[Notice, ...]:
     return (Notice("order by left out"),)
 
 
-def without_having(select: exp.Select, keys: Keys, columns: Columns) -> tuple[Notice, ...]:
+def _without_having(select: exp.Select, keys: Keys, columns: Columns) -> tuple[Notice, ...]:
     """`select k … group by k having E` as the question E by group, `select k, E … group by k`."""
     having = select.args.get("having")
     if having is None:
         return ()
     if not keys:
         raise DuotoneError("having is about groups: add group by, or put the yes/no expression after select")
-    if answers_of(select, keys, columns):
+    if _answers_of(select, keys, columns):
         raise DuotoneError("a question has one yes/no expression: put it after select or after having, not both")
     select.set("having", None)
     select.append("expressions", having.this)
     return (Notice("having is an answer"),)
 
 
-def read_keys(select: exp.Select, columns: Columns) -> Keys:
+def _read_keys(select: exp.Select, columns: Columns) -> Keys:
     """The keys: columns, and values computed from a row."""
     keys = (_key(key, columns) for key in group_keys(select, columns))
     return tuple({key.column: key for key in keys}.values())

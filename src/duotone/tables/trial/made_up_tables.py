@@ -241,7 +241,7 @@ def made_up_tables(layout: Layout, sizes: Sequence[int], draw: random.Random, sh
         strangers = tuple(
             _stranger(layout, draw, i, odd=0.2 if i % 2 else 0.0) for i in range(KINDS)
         )  # plain SQL can judge most of them
-        tables += [MadeUp(strangers, counts) for counts in multisets(KINDS, SMALL)]
+        tables += [MadeUp(strangers, counts) for counts in _multisets(KINDS, SMALL)]
     for _ in range(max(2, round(CHAINS * share))):
         strangers = tuple(_stranger(layout, draw, i) for i in range(LONG))
         tables += [MadeUp(strangers, tuple(int(i < n) for i in range(LONG))) for n in range(LONG + 1)]
@@ -275,11 +275,11 @@ def _every(layout: Layout, most: int) -> Iterator[MadeUp]:
     repeated = [1] if layout.unit is None or layout.rows == 1 else [1, layout.rows]
     strangers = tuple(Stranger((row,) * n) for n in repeated for row in rows)
     if len(strangers) <= most:
-        for counts in multisets(len(strangers), SMALL):
+        for counts in _multisets(len(strangers), SMALL):
             yield MadeUp(strangers, counts, complete=True)
 
 
-def multisets(kinds: int, most: int) -> list[tuple[int, ...]]:
+def _multisets(kinds: int, most: int) -> list[tuple[int, ...]]:
     """The number of each kind, for all multisets of at most `most`."""
     chosen = (c for n in range(most + 1) for c in itertools.combinations_with_replacement(range(kinds), n))
     return [tuple(map(each.count, range(kinds))) for each in chosen]

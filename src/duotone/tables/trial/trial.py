@@ -107,8 +107,8 @@ def _tried(asked: Asked, seed: int) -> None:
     engine, close = connected()
     with closed_on_error(close):
         made = rows_of(layout, tables)
-        private = {name: private_source(engine, layout.columns[name], made[name]) for name in layout.columns}
-        public = {name: public_source(engine, name, columns, asked, layout, draw) for name, columns in asked.public.items()}
+        private = {name: _private_source(engine, layout.columns[name], made[name]) for name in layout.columns}
+        public = {name: _public_source(engine, name, columns, asked, layout, draw) for name, columns in asked.public.items()}
         compiled, levels = _levels(asked, private, public)
         checks = Checks(asked, compiled, tables, levels, seed)
         checks.neighbours()
@@ -117,7 +117,7 @@ def _tried(asked: Asked, seed: int) -> None:
         for number in _some(tables, draw):
             checks.alone(number, _levels(asked, private, public, number)[1])
         with suppress(Unknown):  # what plain SQL cannot judge is left to the others
-            registered = {name: plain_rows(source, asked, tables) for name, source in private.items()}
+            registered = {name: _plain_rows(source, asked, tables) for name, source in private.items()}
             registered |= {name: table.source.name for name, table in public.items()}
             fit = _unclipped(asked, compiled, layout, clips)
             checks.plain(truths(engine.connection.con, asked.question.text, registered, fit, clips))
@@ -221,7 +221,7 @@ def _levels(
     from the very statement that will ask the question."""
     question, declared = asked.question, asked.declared
     if number is not None:
-        private = {name: of_one_table(source, number) for name, source in private.items()}
+        private = {name: _of_one_table(source, number) for name, source in private.items()}
     elif question.people is not None:
         question = replace(question, people=_kept(question.people))
         question = replace(question, beside=tuple(replace(o, people=replace(o.people, unit=PERSON)) for o in question.beside))
@@ -261,7 +261,7 @@ USUAL: Mapping[Kind, Any] = {"integer": 7, "boolean": True, "date": datetime.dat
 CASTS: Mapping[Kind, str] = {"date": "date", "time": "timestamp", "boolean": "boolean"}
 
 
-def private_source(engine: DuckDB, kinds: Mapping[str, Kind], rows: Mapping[str, list[Any]]) -> Source:
+def _private_source(engine: DuckDB, kinds: Mapping[str, Kind], rows: Mapping[str, list[Any]]) -> Source:
     """Made-up rows as a table of the embedded engine, with a name of its own. Lists are passed directly: Arrow would
     load pandas for them."""
     held = fresh()
@@ -272,7 +272,7 @@ def private_source(engine: DuckDB, kinds: Mapping[str, Kind], rows: Mapping[str,
     return Source(engine, held, Columns(own, lambda chosen: table.select(*chosen)), named=False)
 
 
-def of_one_table(source: Source, number: int) -> Source:
+def _of_one_table(source: Source, number: int) -> Source:
     """The rows of one made-up table."""
     made = source.reading.table
     kept = [c for c in source.columns if c not in (TABLE, PERSON)]
@@ -289,7 +289,7 @@ def _table(connection: Any, name: str, types: Mapping[str, str]) -> Any:
     return ops.DatabaseTable(name, ibis.schema(decimal), connection, ops.Namespace(catalog="temp", database="main")).to_expr()
 
 
-def public_source(
+def _public_source(
     engine: DuckDB, name: str, columns: Mapping[str, Kind], asked: Asked, layout: Layout, draw: random.Random
 ) -> PublicTable:
     """A made-up public table: keys that made-up rows may have, each once."""
@@ -307,7 +307,7 @@ def public_source(
         row |= {c: values[i % len(values)] for c, values in keys.items()}
         if tuple(row[c] for c in keys) not in {tuple(other[c] for c in keys) for other in rows}:
             rows.append(row)
-    return PublicTable(private_source(engine, kinds, {c: [row[c] for row in rows] for c in kinds}))
+    return PublicTable(_private_source(engine, kinds, {c: [row[c] for row in rows] for c in kinds}))
 
 
 def _keys(joins: Sequence[PublicJoin], layout: Layout, kinds: Mapping[str, Kind]) -> dict[str, list[Any]]:
@@ -328,7 +328,7 @@ def _held(value: Any, kind: Kind) -> Any:
     return USUAL.get(kind) if held is None else held
 
 
-def plain_rows(source: Source, asked: Asked, tables: Sequence[MadeUp]) -> str:
+def _plain_rows(source: Source, asked: Asked, tables: Sequence[MadeUp]) -> str:
     """The rows of the made-up tables that plain SQL can judge; texts that are read as numbers or dates are converted,
     and rows without a unit are left out."""
     casts, unit = [], asked.declared.unit

@@ -39,7 +39,7 @@ OTHER_WORDS = {"dow": "dayofweek", "doy": "dayofyear", "weekday": "dayofweek"}
 """Synonyms of parts of a time."""
 
 
-def as_time(part: Part, text: str, *, clock: bool = False) -> Part:
+def _as_time(part: Part, text: str, *, clock: bool = False) -> Part:
     """A date or a time; a text of a CSV file is read as a date, and refused if the time of day is asked for, which
     would always be midnight."""
     if isinstance(part, datetime.date):
@@ -65,7 +65,7 @@ def _part_of_time(field: str, value: Part, text: str) -> Operand:
     field = OTHER_WORDS.get(field, field)
     if field not in PARTS:
         raise DuotoneError(f"{text}: parts of a time are {', '.join(PARTS)}")
-    return PARTS[field].of(text, as_time(value, text, clock=field in OF_A_CLOCK))
+    return PARTS[field].of(text, _as_time(value, text, clock=field in OF_A_CLOCK))
 
 
 def _named_part(call: Call) -> Operand | None:
@@ -80,7 +80,7 @@ def _cut_off(call: Call) -> Parts:
     unit, text = call.node.args["unit"].name.lower(), call.text
     if unit not in UNITS:
         raise DuotoneError(f"{text}: the unit must be one of {', '.join(UNITS)}")
-    value = as_time(call.part(), text, clock=unit in OF_A_CLOCK)
+    value = _as_time(call.part(), text, clock=unit in OF_A_CLOCK)
     if kind_of(value) == "date" and unit in OF_A_CLOCK:
         raise DuotoneError(f"{text}: a date has no {unit}")
     return value, unit
@@ -92,7 +92,7 @@ def _truncated(column: Any, unit: str) -> Any:
 
 
 def _day(call: Call) -> Parts | None:
-    return None if call.node.args.get("unit") is not None else (as_time(call.part(), call.text),)
+    return None if call.node.args.get("unit") is not None else (_as_time(call.part(), call.text),)
 
 
 def _last_day(column: Any) -> Any:
@@ -139,7 +139,7 @@ def _extract(call: Call) -> Operand:
 
 def _part(name: str, *nodes: type[exp.Expression], compute: Callable[[Any], Any] | None = None, **more: Any) -> Function:
     """A part of a date or time, which Ibis has under the same name unless `compute` is given."""
-    form = Form(lambda call: (as_time(call.part(), call.text, clock=name in OF_A_CLOCK),))
+    form = Form(lambda call: (_as_time(call.part(), call.text, clock=name in OF_A_CLOCK),))
     any_part: dict[type[exp.Expression], Form] = {exp.Extract: Form(_extract, TWO), exp.Anonymous: Form(_named_part, None)}
     made = compute or operator.methodcaller(name)
     return Function(name, "time", "integer", lambda x: made(x).cast("int64"), any_part | dict.fromkeys(nodes, form), **more)
@@ -233,7 +233,7 @@ def _span(amount: Fraction, unit: str, text: str) -> Span:
     raise DuotoneError(f"{text}: write a whole number of years, quarters, months, weeks or days, or hours, minutes or seconds")
 
 
-def moved(moment: datetime.date, by: Span) -> datetime.date:
+def _moved(moment: datetime.date, by: Span) -> datetime.date:
     """A date or time plus a span; the last day of the month if the day does not exist."""
     months = moment.year * 12 + moment.month - 1 + int(by.months)
     year, month = divmod(months, 12)
@@ -247,7 +247,7 @@ def folded(value: Value, by: Span, text: str) -> datetime.date:
     if not isinstance(value, datetime.date):
         raise DuotoneError(f"{text}: {value} is not a date or time")
     try:
-        return moved(value, by)
+        return _moved(value, by)
     except (OverflowError, ValueError):
         raise DuotoneError(f"{text} lies outside the years 1 to 9999") from None
 
@@ -287,13 +287,13 @@ def of_dates(node: exp.Expression, left: Part, right: Part, text: str) -> Operan
             f"{text}: to count the hours between two times, write date_diff('hour', {first}, {last}), or 'minute' …"
         )
     if kinds in ({"date"}, {"date", "untyped"}):
-        return DAYS_APART.of(text, as_time(right, text), as_time(left, text))
+        return DAYS_APART.of(text, _as_time(right, text), _as_time(left, text))
     return None
 
 
 def shifted(value: Part, by: Span, text: str) -> Operand:
     """A date or time plus a span."""
-    time = as_time(value, text, clock=bool(by.seconds))
+    time = _as_time(value, text, clock=bool(by.seconds))
     if kind_of(time) == "date" and by.seconds:
         raise DuotoneError(f"{text}: only days, weeks, months and years can be added to a date; cast it to a timestamp first")
     return SHIFT.of(text, time, by.months, by.days, by.seconds)
@@ -312,7 +312,7 @@ def _date_diff(call: Call) -> Parts | Operand | None:
     unit = call.node.args["unit"].name.lower()
     if unit not in APART:
         raise DuotoneError(f"{call.text}: date_diff counts by {', '.join(APART)}")
-    ends = [as_time(call.part(end), call.text, clock=unit in OF_A_CLOCK) for end in ("expression", "this")]
+    ends = [_as_time(call.part(end), call.text, clock=unit in OF_A_CLOCK) for end in ("expression", "this")]
     return DAYS_APART.of(call.text, *ends) if unit == "day" else (*ends, unit)
 
 
@@ -355,9 +355,9 @@ def _shifted(column: Any, months: Fraction, days: Fraction, seconds: Fraction) -
     last: datetime.date = datetime.datetime.max
     try:
         if max(months, days, seconds) > 0:
-            last = moved(last, -by)
+            last = _moved(last, -by)
         else:
-            first = moved(first, -by)
+            first = _moved(first, -by)
     except (OverflowError, ValueError):  # longer than all years from 1 to 9999
         return ibis.null(kind)
     time = column.cast("timestamp(6)")
