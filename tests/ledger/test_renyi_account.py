@@ -243,6 +243,22 @@ def test_forged_entries_are_found() -> None:
     assert problems((1, {"after": sums}))[0] == "entry 2 does not add up"
 
 
+@pytest.mark.parametrize("account", ["sum", "renyi"])
+@pytest.mark.parametrize(
+    "change",
+    [{"boundary": "nonsense"}, {"boundary": "2"}, {"notion": "order=19 price=3/2 delta=0"}, {"notion": "epsilon=1"}],
+    ids=str,
+)
+def test_a_forged_charge_that_no_account_has_is_found(account: str, change: dict[str, str]) -> None:
+    ledger = Ledger(MemoryStore())
+    register(ledger, ONE, account=account)
+    ask(ledger, "q", Charge(balanced(ApproxDP("0.1", "1e-9"))))
+    bodies = [{name: value for name, value in entry.items() if name not in ("seq", "hash")} for entry in ledger.entries()]
+    bodies[1] |= change
+    rows = rows_of([canonical(body) for body in bodies])
+    assert verify(rows, ending(rows)).problems[0] == "entry 2 does not make sense where it stands"
+
+
 def adversary(account: RenyiAccount, prices: list[Fraction], step: float) -> float:
     """The most that somebody learns who picks each question, its price and its level, after all answers so far: an upper bound
     on Pr[some event] − e·Pr[the same, of the neighbour].

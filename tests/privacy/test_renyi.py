@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from duotone import ApproxDP, DuotoneError
 from duotone.privacy.renyi import LARGEST_ORDER, RenyiDP, best_order, price_of, renyi_budget
+from duotone.privacy.text import read_either
 from support.oracles import indistinguishable
 from support.renyi import close, divergence
 from support.strategies import exact_budgets, probabilities, renyi_budgets
@@ -220,6 +221,10 @@ def test_other_mistakes() -> None:
         (lambda: privacy.step(1.5), "must be in"),
         (lambda: privacy.step(np.array([NAN])), "must be in"),
         (lambda: privacy.allows(0, 2), "must be in"),
+        (lambda: privacy.iterate("1/2", -1), "a number of steps must be at least 0"),
+        (lambda: privacy.iterate("1/2", np.array([1.5])), "a number of steps must be a whole number"),
+        (lambda: read_either("order=1 price=3/2 delta=0"), "not a definition as a ledger writes it"),
+        (lambda: read_either("order=2 price=1/2 delta=0"), "not a definition as a ledger writes it"),
         (lambda: price_of(privacy, 3), "of order 3 is spent by answers of order 3, got order 2"),
         (lambda: price_of("1", 3), "a price is known of an ApproxDP or a RenyiDP, got str"),
         (lambda: price_of(budget, LARGEST_ORDER + 1), "order is a whole number"),
