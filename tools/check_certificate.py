@@ -387,6 +387,8 @@ def check(c):
                 if people == min(cap or len(side), len(side)):  # further levels are answered like this one
                     close(last if top == last else one, t)
         said = f"{len(blue) + len(red)} levels" + ", with their margins," * (not by_order)
+        if "together" in c:
+            together(c["privacy"], c["together"])
         if "selection" not in c:
             return said
         chosen = c["selection"]
@@ -446,6 +448,14 @@ def check(c):
     return f"{len(nodes)} datasets"
 
 
+def together(each, whole):
+    """Answers under one Rényi order that share a budget: price^n·k^k is at most (delta - n·d)·(k + 1)^(k+1)·ratio^k."""
+    n, k, (y, _, delta) = whole["answers"], each["order"] - 1, definition(whole)
+    price, d = number(each["price"]), number(each["delta"])
+    need(type(n) is int and n >= 1 and n * max(map(int.bit_length, price.as_integer_ratio())) <= 2**22, "too many answers")
+    need(price**n * k**k <= (delta - n * d) * (k + 1) ** (k + 1) * y**k, "so many answers are not private together")
+
+
 def budget(c):
     """What was proved: the exact numbers, or slightly larger ones if they are long."""
 
@@ -462,7 +472,8 @@ def budget(c):
         return f"{first} {shown(privacy[first])}, delta {shown(privacy['delta'])}"
 
     if c["outcomes"] != THREE_WAY:
-        return known(c["privacy"])
+        shared = f"; {c['together']['answers']} such answers together under {known(c['together'])}" if "together" in c else ""
+        return known(c["privacy"]) + shared
     return f"{known(c['budget'])}; each question at {known(c['privacy'])}, wrong with {shown(c['wrong'])}"
 
 

@@ -201,7 +201,7 @@ def test_without_a_ledger_nothing_is_answered() -> None:
         assert close == pytest.approx(1)
         assert prepared.accuracy.chances(FAR)[2] < 2**-35
         assert "close_calls" not in repr(prepared)
-    with pytest.raises(DuotoneError, match="leave epsilon, delta, costs and max_groups out"):
+    with pytest.raises(DuotoneError, match="leave epsilon, delta, costs, margins and max_groups out"):
         prepare(table(), "count(*) > 5", QUESTION, max_groups=2)
 
 

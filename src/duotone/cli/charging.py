@@ -186,13 +186,27 @@ def asked_with(how: Charging, declared: Declared) -> ThreeWay | None:
         return None
     from duotone.ledger.ledger import open_ledger
 
-    place = Path(str(declared.source))
     with open_ledger(how.place) as ledger:
-        every = ledger.datasets()
-        own = [dataset for dataset in every if dataset in {declared.table, place.name, place.stem}]
-        datasets = [how.dataset] if how.dataset is not None else own or every
-        calls = [ledger.close_calls(dataset) for dataset in datasets]
+        calls = [ledger.close_calls(dataset) for dataset in _meant(ledger, how, declared)]
     questions = {None if called is None else called.question for called in calls}
     if len(questions) > 1:
         raise DuotoneError("the datasets of this ledger are asked in different ways: say which one this is, by --dataset")
     return next(iter(questions), None)
+
+
+def margins_in(how: Charging, declared: Declared, margins: bool | None) -> bool | None:
+    """Whether answers have margins, as given; an account renyi has its own way to share a budget, so they have there."""
+    if how.place is None or declared.max_groups in (None, 1) or margins is not None:
+        return margins
+    from duotone.ledger.ledger import open_ledger
+
+    with open_ledger(how.place) as ledger:
+        accounts = [ledger.stands(dataset).registered.account.name for dataset in _meant(ledger, how, declared)]
+    return True if "renyi" in accounts else None
+
+
+def _meant(ledger: Ledger, how: Charging, declared: Declared) -> list[str]:
+    """The dataset that is charged; all of the ledger if its name is not known yet."""
+    every, place = ledger.datasets(), Path(str(declared.source))
+    own = [dataset for dataset in every if dataset in {declared.table, place.name, place.stem}]
+    return [how.dataset] if how.dataset is not None else own or every

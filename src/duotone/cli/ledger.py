@@ -324,7 +324,8 @@ def _print_charges(stands: Statement) -> None:
             if isinstance(c.privacy, ApproxDP)
             else price_of_one(c.privacy, symbols=True)
         )
-        cost = each if c.answers == 1 else f"{c.answers} × ({each})"
+        many = c.cost["answers"] if c.calls is None else 1
+        cost = (f"{many} answers together: {each}" if many > 1 else each) if c.answers == 1 else f"{c.answers} × ({each})"
         if c.calls is not None:
             cost = f"{c.calls} close call{'s' * (c.calls > 1)}" if c.calls else "free: clear"
         answer = _answer(c) if c.answered else "none: wasted or under way"

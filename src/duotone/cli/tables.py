@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.charging import LEDGER, Charging, answered, asked_with, quote_text, quotes_of, require_fit
+from duotone.cli.charging import LEDGER, Charging, answered, asked_with, margins_in, quote_text, quotes_of, require_fit
 from duotone.cli.terminal import (
     PRICE,
     AsJson,
@@ -47,6 +47,11 @@ Table = Annotated[
         "or a DATASET.toml, which declares everything else.",
     ),
 ]
+MARGINS = (
+    "Whether answers of many groups say how sure they are, or groups how many people they have; else, if that takes at"
+    " most twice as many people."
+)
+Margins = Annotated[bool | None, typer.Option("--margins/--no-margins", help=MARGINS)]
 NAMED = "NAME=FILE"
 OPTIONS = {
     "unit": ("COL", "The column that identifies persons; else each row is a person."),
@@ -176,6 +181,7 @@ def ask(
     costs: Annotated[
         str | None, typer.Option(metavar="NO:YES", help="How bad a false no and a false yes are, as 10:1; else the same.")
     ] = None,
+    margins: Margins = None,
     how: Charging,
     each: Annotated[
         bool, typer.Option("--each", help="Each question of FILE.sql gets the whole budget; else they share it.")
@@ -211,7 +217,8 @@ def ask(
                 f"this dataset is asked with close calls: leave {' and '.join(named)} out, or give --epsilon for a definite "
                 "answer"
             )
-    about: Any = {"each": each} | ({} if costs is None else {"costs": parsed_costs(costs)})
+    about: Any = {"each": each, "margins": margins_in(how, declared, margins)}
+    about |= {} if costs is None else {"costs": parsed_costs(costs)}
     privacy = three_way or budget(epsilon, exp_epsilon, delta)
     documents: list[dict[str, Any]] = []
     with prepare_all(declared, questions, privacy, strict=declared.dataset is None, **about) as every:
@@ -251,13 +258,14 @@ def groups(
     privacy: ApproxDP,
     declared: Declared,
     how: Charging,
+    margins: Margins = None,
     as_json: AsJson = False,
     certificate: CertificateFile = None,
 ) -> None:
     """Which groups may be shown: each with the largest probability that privacy allows for its size."""
     from duotone.tables.ask import prepare_groups
 
-    with prepare_groups(declared, listed(by), privacy) as prepared:
+    with prepare_groups(declared, listed(by), privacy, margins=margins_in(how, declared, margins)) as prepared:
         reply = answered(prepared, how)
     if certificate is not None:
         write_json(certificate, reply.certificate())

@@ -17,6 +17,8 @@ from duotone.line.noise import Margin, Noise
 from duotone.line.table import Outcome, line_table
 from duotone.model.answer import SHOWN, Key, Released, word
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.renyi import RenyiDP
+from duotone.privacy.text import Definition
 from duotone.words import budgets
 from duotone.words.sentences import brief, how_sure
 
@@ -246,7 +248,11 @@ class Waiting:
 def mechanism_of(document: Document) -> LineMechanism:
     """The mechanism of one answer: the optimum for its share of the budget."""
     share = document["share"]
-    return on_line(ApproxDP.from_exp_epsilon(share["ratio"], share["delta"]), document.get("boundary", "balanced"))
+    if "order" in share:
+        privacy: Definition = RenyiDP(share["order"], share["price"], share["delta"])
+    else:
+        privacy = ApproxDP.from_exp_epsilon(share["ratio"], share["delta"])
+    return on_line(privacy, document.get("boundary", "balanced"))
 
 
 def read_reply(document: Document, dataset: str, fetch: Callable[[str, int], Document]) -> RemoteAnswers | Waiting:

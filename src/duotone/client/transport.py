@@ -154,6 +154,7 @@ class Asked(TypedDict, total=False):
     max_groups: int | None
     at_least: int | None
     costs: tuple[Given, Given] | None
+    margins: bool | None
     groups: Literal["listed", "private"] | None
     people: int | None
     again: bool
@@ -177,7 +178,7 @@ def question_terms(question: str | None, by: str | Sequence[str] | None, privacy
     given |= budget_terms(privacy, given.get("epsilon"), given.get("delta"))
     given |= {name: _written(given[name]) for name in given.keys() & {"error", "costs"}}
     given |= {"question": question, "by": [by] if isinstance(by, str) else by if by is None else list(by)}
-    return as_body({name: value for name, value in given.items() if value is not False})
+    return as_body({name: value for name, value in given.items() if value is not False or name == "margins"})
 
 
 def _written(value: Any) -> Any:

@@ -51,7 +51,8 @@ def _text(question: Prepared) -> str:
     return question.facts.text if question.asked is None else one_line(question.asked.text)
 
 
-KEPT = {"question", "by", "epsilon", "exp_epsilon", "delta", "error", "max_groups", "at_least", "costs", "groups", "again"}
+KEPT = {"question", "by", "epsilon", "exp_epsilon", "delta", "error", "max_groups", "at_least", "costs", "groups", "again",
+        "margins"}  # fmt: skip
 
 
 def kept(terms: Terms) -> dict[str, Any]:
@@ -220,7 +221,7 @@ def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller) 
 def _price(charge: ChargeRecord, sees: bool) -> dict[str, Any]:
     """What was paid. If only close calls are charged, their number is shown only to those who see the answer."""
     if charge.calls is None:
-        return as_json({"answers": charge.answers, "each": charge.privacy})
+        return as_json(charge.cost)
     if sees and not charge.answered:
         return {"close_calls_at_most": charge.answers}
     return {

@@ -95,7 +95,7 @@ class Operation:
         return fields[0] if len(fields) == 1 else None
 
 
-QUESTION = ("question", "by", "epsilon", "delta", "error", "max_groups", "at_least", "costs", "groups", "again")
+QUESTION = ("question", "by", "epsilon", "delta", "error", "max_groups", "at_least", "costs", "margins", "groups", "again")
 SESSIONS = "sessions are listed and ended by an owner, and not by an assistant"
 LIST = (
     Operation("me", "GET", "/me",

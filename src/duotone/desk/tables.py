@@ -221,15 +221,16 @@ class OpenTable:
             declared = replace(declared, max_groups=terms.max_groups)
         if terms.at_least is not None:  # what the owner declares stands
             declared = replace(declared, at_least=max(terms.at_least, declared.at_least or 1))
+        margins = True if self.dataset.account == "renyi" else terms.margins
         if terms.question is None:
             if terms.error is not None or not terms.priced:
                 raise DuotoneError("which groups there are has a price: give epsilon and delta")
-            return prepare_groups(declared, terms.by or [], terms.privacy)
+            return prepare_groups(declared, terms.by or [], terms.privacy, margins=margins)
         if self.dataset.close_calls is not None and not terms.priced:
-            if not (terms.max_groups is None and terms.costs is None and terms.delta is None):
+            if not (terms.max_groups is None and terms.costs is None and terms.delta is None and terms.margins is None):
                 raise DuotoneError("this dataset counts close calls: leave out delta, max_groups and costs")
             return prepare(replace(declared, max_groups=None), terms.question, self.dataset.close_calls.question)
-        return prepare(declared, terms.question, self._price(terms), costs=terms.costs_exact)
+        return prepare(declared, terms.question, self._price(terms), costs=terms.costs_exact, margins=margins)
 
     def _price(self, terms: Terms) -> ApproxDP | WantedError:
         """ε as given, or the wanted error."""

@@ -95,6 +95,9 @@ class Terms(Sent):
     """The fewest people in a group that is shown, if groups are selected privately."""
     costs: tuple[Number, Number] | None = None
     """How bad a false no and a false yes are, as [10, 1], if one mistake is worse."""
+    margins: bool | None = None
+    """With many groups: true divides the price, so that each answer says how sure it is; false never does where yes and no
+    alone take fewer people. By default, yes and no alone where that takes half as many."""
     groups: Literal["listed", "private"] = "listed"
     """public: the groups that the owner lists. private: shown groups are selected privately."""
     people: Annotated[int, Field(strict=True, ge=1, le=10**12)] | None = None

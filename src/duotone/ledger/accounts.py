@@ -16,8 +16,8 @@ from typing import Any, Literal, Protocol
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.ledger.sums import LARGEST, PRECISION, Prices, Spent, Taken, epsilon_above, epsilon_below, exp_above, log_above
-from duotone.line.mechanism import on_line
-from duotone.model.cost import MOST_ANSWERS, SELECTED, Charge, Cost, Left
+from duotone.model.cost import MOST_ANSWERS, Charge, Cost, Left
+from duotone.model.notice import Refusal
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exp_below, root_below
 from duotone.privacy.renyi import RenyiDP, best_order, price_of, renyi_budget
@@ -181,7 +181,10 @@ class RenyiAccount:
         return Prices(self.budget.order)
 
     def accepts(self, cost: Cost) -> None:
-        """Any ε and δ are accepted, and prices of this order."""
+        """Any ε and δ are accepted, and prices of this order: but not that answers share ε and δ by an order of their own,
+        which would cost far more than their prices."""
+        if definite(cost).shared is not None:
+            raise Refusal("shared in an account renyi", order=self.budget.order)
         price_of(definite(cost).privacy, self.budget.order)
 
     def fits(self, taken: Prices) -> bool:
@@ -281,5 +284,4 @@ def short(text: str, name: str) -> str:
 @lru_cache(maxsize=256)
 def charge_of(definition: str, boundary: str, answers: int) -> Charge:
     """The charge of these texts."""
-    privacy = read_either(definition)
-    return Charge(on_line(privacy, boundary.removesuffix(SELECTED)), answers, boundary.endswith(SELECTED))
+    return Charge.read(read_either(definition), boundary, answers)

@@ -13,7 +13,7 @@ from duotone.ledger.allowances import EVERYBODY, Share, share_of
 from duotone.ledger.entries import VERSION, Body, State, canonical, key_of, label, loaded, signed
 from duotone.ledger.registration import Registered, load
 from duotone.ledger.stores import Entries, Row
-from duotone.model.cost import AnsweredBefore, Charge, CloseCallCharge, Cost, Left, Shortfall
+from duotone.model.cost import SHARED, AnsweredBefore, Charge, CloseCallCharge, Cost, Left, Shortfall
 from duotone.model.notice import Notice, Refusal
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import show
@@ -200,6 +200,8 @@ def standing(entries: Entries, dataset: str, about: tuple[str, str], by: str | N
 
 
 def _differs(terms: Body, body: Body) -> tuple[str, ...]:
+    if terms["boundary"].partition(SHARED)[1:] != body["boundary"].partition(SHARED)[1:]:
+        return ("way of sharing the budget",)
     now, then = (read_either(each["notion"]) for each in (terms, body))
     name = "price" if isinstance(now, RenyiDP) or isinstance(then, RenyiDP) else "epsilon"
     budget = {name: _first(now) != _first(then), "delta": Fraction(now.delta) != Fraction(then.delta)}

@@ -15,7 +15,7 @@ from duotone.ledger.stores import Entries, Store
 from duotone.ledger.stores.store import Scan
 from duotone.ledger.sums import Taken
 from duotone.model.answer import in_words, recorded_answer
-from duotone.model.cost import Left
+from duotone.model.cost import Charge, Left
 from duotone.privacy.text import Definition, read_either
 
 
@@ -36,6 +36,11 @@ class ChargeRecord:
     state: State
     calls: int | None = None
     """How many of its answers were too close to call, or may have been; None for a definite answer."""
+
+    @property
+    def cost(self) -> dict[str, Any]:
+        """What was paid for definite answers, as numbers."""
+        return Charge.read(self.privacy, self.boundary, self.answers).numbers()
 
     @property
     def in_words(self) -> tuple[tuple[Any, str], ...]:

@@ -1,16 +1,19 @@
-"""Choosing a boundary by the costs of mistakes, and ε by how often an answer may be wrong."""
+"""Choosing a boundary by the costs of mistakes, ε by how often an answer may be wrong, and how answers share a budget."""
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 from duotone.errors import DuotoneError
 from duotone.line.mechanism import Boundary, LineMechanism, balanced
 from duotone.line.table import line_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, exact, number, show
+from duotone.privacy.renyi import FURTHEST, Shared
 from duotone.privacy.text import Definition
 
 PRECISE = 2**30
@@ -72,6 +75,59 @@ def least_epsilon(
     if place == len(STEPS):
         raise DuotoneError(f"no epsilon up to {STEPS[-1]} is enough for that: allow more mistakes, or more people")
     return STEPS[place]
+
+
+SELDOM = 1e-3
+"""How often an answer may be wrong when numbers of people are compared."""
+MOST_PEOPLE = 2**40
+
+
+def shared_by(privacy: Definition, answers: int, *, selected: bool, margins: bool | None = None) -> Shared | None:
+    """How answers share a budget: by one Rényi order, as yes and no alone; or None, evenly, each with its margin.
+
+    By one order if that takes at most half as many people; with `margins` False if it takes fewer at all, and never if
+    that is True. Compared are the sizes from which a group is shown half of the time if groups are `selected`
+    privately, and else the people from which an answer is wrong at most once in a thousand.
+
+    >>> from duotone import ApproxDP
+    >>> usual = ApproxDP(1, "1e-6")
+    >>> [shared_by(usual, answers, selected=True) is not None for answers in (1, 6, 8, 100)]
+    [False, False, True, True]
+    """
+    if margins or answers == 1 or not (isinstance(privacy, ApproxDP) and privacy.delta > 0):
+        return None
+    evenly, ratio = people_needed(privacy.split(answers), selected=selected), 1 if margins is False else 2
+    try:
+        shared = Shared.of(privacy, answers) if evenly > 2 * ratio else None
+        better = shared is not None and people_needed(shared.each, selected=selected) * ratio <= evenly - (ratio == 1)
+    except DuotoneError:  # nothing fits, or it would need a table that is too long
+        return None
+    return shared if better else None
+
+
+@lru_cache(maxsize=64)
+def people_needed(privacy: Definition, *, selected: bool) -> float:
+    """The size from which a group is shown half of the time, if groups are selected, or the people from which a balanced
+    answer is wrong at most once in a thousand; infinite for a coin toss.
+
+    >>> usual = ApproxDP(1, "1e-6")
+    >>> [people_needed(each, selected=True) for each in (usual, usual.split(100), Shared.of(usual, 100).each)]
+    [14, 1313, 112]
+    >>> [people_needed(each, selected=False) for each in (usual, usual.split(100), Shared.of(usual, 100).each)]
+    [7, 622, 86]
+    """
+    start, often = (0.0, 0.5) if selected else (float(privacy.balance()), SELDOM)
+    most = MOST_PEOPLE if isinstance(privacy, ApproxDP) else FURTHEST
+
+    def enough(steps: int) -> bool:
+        return float(privacy.iterate(start, steps)[1]) <= often
+
+    high = 1
+    while not enough(high) and high < most:
+        high *= 2
+    if not enough(high):
+        return math.inf
+    return bisect_left(range(high + 1), True, key=enough) + (not selected)
 
 
 def _cost(cost: Given) -> Fraction:

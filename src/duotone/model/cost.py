@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 from duotone.errors import DuotoneError
-from duotone.line.mechanism import Boundary, LineMechanism
+from duotone.line.mechanism import Boundary, LineMechanism, on_line
 from duotone.line.three_way import ThreeWay
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import probability, show
+from duotone.privacy.renyi import Shared
 from duotone.privacy.text import Definition
 from duotone.words import budgets as words
 
@@ -38,8 +40,12 @@ class Charge:
     answers: int = 1
     selected: bool = False
     """Whether the answers' groups are selected privately, which costs nothing more."""
+    shared: Shared | None = None
+    """If this is one of several answers that share (ε, δ) by one Rényi order: all of them are charged together, once."""
 
     def __post_init__(self) -> None:
+        if self.shared is not None and not (self.answers == 1 and self.mechanism.privacy == self.shared.each):
+            raise DuotoneError("answers that share a budget by one Rényi order have its definition, and are charged once")
         if not isinstance(self.mechanism.privacy, Definition):
             raise DuotoneError("a ledger charges for an ApproxDP or a RenyiDP")
         if not (type(self.answers) is int and 1 <= self.answers <= MOST_ANSWERS):
@@ -50,8 +56,8 @@ class Charge:
 
     @property
     def privacy(self) -> Definition:
-        """The privacy definition of each answer."""
-        privacy = self.mechanism.privacy
+        """The privacy definition of each answer, or of all that share one."""
+        privacy = self.mechanism.privacy if self.shared is None else self.shared.privacy
         if not isinstance(privacy, Definition):
             raise DuotoneError("a ledger charges for an ApproxDP or a RenyiDP")
         return privacy
@@ -59,10 +65,27 @@ class Charge:
     @property
     def boundary(self) -> str:
         """The boundary value, as a ledger records it."""
-        return boundary_text(self.mechanism.boundary) + SELECTED * self.selected
+        shared = "" if self.shared is None else f"{SHARED}{self.shared.order} of {self.shared.answers}"
+        return f"{boundary_text(self.mechanism.boundary)}{SELECTED * self.selected}{shared}"
+
+    @classmethod
+    def read(cls, privacy: Definition, boundary: str, answers: int) -> Self:
+        """The charge of what a ledger recorded."""
+        said = _BOUNDARY.fullmatch(boundary)
+        if said is None:
+            raise DuotoneError("this is not a boundary as a ledger writes it")
+        value, selected, order, many = said.groups()
+        if order is None:
+            return cls(on_line(privacy, value), answers, selected is not None)
+        if not isinstance(privacy, ApproxDP):
+            raise DuotoneError("answers share an ApproxDP by one Rényi order")
+        shared = Shared(privacy, int(many), int(order))
+        return cls(on_line(shared.each, value), answers, selected is not None, shared)
 
     def numbers(self) -> dict[str, Any]:
-        """How many answers at which privacy."""
+        """How many answers at which privacy: of each, or of all together."""
+        if self.shared is not None:
+            return {"answers": self.shared.answers, "together": self.privacy}
         return {"answers": self.answers, "each": self.privacy}
 
 
@@ -99,6 +122,9 @@ class CloseCallCharge:
 
 SELECTED = "+selection"
 """The end of a recorded boundary, if groups are selected privately."""
+SHARED = "+order "
+"""Then the order, and the number of answers, if these share a budget by one Rényi order."""
+_BOUNDARY = re.compile(r"([^+]+)(\+selection)?(?:\+order ([1-9][0-9]{0,2}) of ([1-9][0-9]{0,9}))?")
 Cost = Charge | CloseCallCharge
 """The cost of an answer."""
 

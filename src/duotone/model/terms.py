@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from duotone.cached import cached_property
-from duotone.line.choice import least_epsilon
+from duotone.line.choice import least_epsilon, people_needed
 from duotone.line.groups import PrivateGroups, size_line
 from duotone.line.mechanism import Boundary, LineMechanism, balanced, on_line, partition_selection
 from duotone.line.noise import FURTHEST, Margin, Noise
@@ -26,7 +26,8 @@ from duotone.model.cost import Charge, CloseCallCharge
 from duotone.model.notice import Notice, budget_notes
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
-from duotone.privacy.text import Definition
+from duotone.privacy.renyi import Shared
+from duotone.privacy.text import Definition, definition_object
 
 SMALLEST = Fraction(1, 2**128)
 """With a smaller δ, levels of counts are clipped like others."""
@@ -48,7 +49,8 @@ class WantedError:
 
 @dataclass(frozen=True)
 class DefiniteTerms:
-    """Yes or no. `privacy` is the budget of all answers about one person, divided evenly among `parts` of them.
+    """Yes or no. `privacy` is the budget of all answers about one person, divided evenly among `parts` of them; or `shared`
+    by them, and answers to other questions, by one Rényi order.
 
     `boundary` is "balanced", the truth at the boundary on the yes side if one mistake is worse, or "selection" if the
     question is which groups may be shown. If groups are selected privately, a group that is shown has `at_least` this
@@ -64,6 +66,9 @@ class DefiniteTerms:
 
     searched: int | None = None
     """Most changes for which levels are searched, if less than margins could use."""
+
+    shared: Shared | None = None
+    """How answers share an (ε, δ) `privacy` by one Rényi order, if they do: they are then yes and no alone."""
 
     def about(self, count: CountLimit | None, searched: int | None) -> DefiniteTerms:
         """The same terms for a question whose levels are `searched` for up to this many changes, or for a single count
@@ -88,7 +93,7 @@ class DefiniteTerms:
     @cached_property
     def share(self) -> Definition:
         """The budget of one answer."""
-        return self.privacy.split(self.parts)
+        return self.privacy.split(self.parts) if self.shared is None else self.shared.each
 
     @property
     def mechanism(self) -> LineMechanism:
@@ -154,17 +159,24 @@ class DefiniteTerms:
     @property
     def cost(self) -> Charge:
         """What a ledger is charged for: as many answers as one person can change."""
+        answers = self.parts if self.shared is None else 1
         if self.of_people:
-            return Charge(partition_selection(self.share), self.parts)
-        return Charge(self.mechanism, self.parts, selected=self.groups is not None)
+            return Charge(partition_selection(self.share), answers, shared=self.shared)
+        return Charge(self.mechanism, answers, selected=self.groups is not None, shared=self.shared)
 
     def certificate(self) -> dict[str, Any]:
         """The proof of the mechanism of each answer; for private groups also, under `selection`, of the one that selects
-        them, or only of that if the size is released."""
+        them, or only of that if nothing else is released. Under `together` is the budget that answers share, if they do by one
+        Rényi order."""
+        together = (
+            {}
+            if self.shared is None
+            else {"together": {**definition_object(self.shared.privacy), "answers": self.shared.answers}}
+        )
         if self.groups is None:
-            return self.table.certificate()
+            return {**self.table.certificate(), **together}
         selection = self.groups.table.certificate()
-        return selection if self.of_people else {**self.table.certificate(), "selection": selection}
+        return {**(selection if self.of_people else {**self.table.certificate(), "selection": selection}), **together}
 
     @property
     def budget_notes(self) -> tuple[Notice, ...]:
@@ -173,16 +185,17 @@ class DefiniteTerms:
 
     @property
     def notes(self) -> tuple[Notice, ...]:
-        """Notes about the groups that are shown."""
+        """Notes about how answers share the budget, and about the groups that are shown."""
+        shared = () if self.shared is None else (shared_note(self.shared, selected=self.at_least > 0),)
         if self.groups is None:
-            return ()
+            return shared
         about, always = [], self.groups.always
         if self.sized:
             noise = self.groups.noise
             about = [Notice("sizes are noisy", off=noise.give_or_take, most=max(noise.most, -noise.least))]
         elif not self.of_people and always < FURTHEST:
             about = [Notice("answers about small groups", people=always)]
-        return (selection_note(self.groups, listed=self.boundary != "selection"), *about)
+        return (*shared, selection_note(self.groups, listed=self.boundary != "selection"), *about)
 
     @property
     def far(self) -> bool:
@@ -287,6 +300,18 @@ class ThreeWayTerms:
 
 
 Terms = DefiniteTerms | ThreeWayTerms
+
+
+def shared_note(shared: Shared, *, selected: bool) -> Notice:
+    """That answers are yes and no alone, how many share the budget, and what that is good for.
+
+    >>> print(shared_note(Shared.of(ApproxDP(1, "1e-6"), 100), selected=True))
+    100 answers share the budget by one Rényi order (19), as yes and no alone: a group of 112 people is then shown half of the \
+time, and if the budget were divided, one of 1313; for margins and sizes, divide it (margins=True)
+    """
+    evenly, now = (people_needed(each, selected=selected) for each in (shared.privacy.split(shared.answers), shared.each))
+    gain = Notice("shown from" if selected else "seldom wrong from", people=now, evenly=evenly)
+    return Notice("answers share by order", answers=shared.answers, order=shared.order, gain=gain)
 
 
 SELDOM = Fraction(1, 20)

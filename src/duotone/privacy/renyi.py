@@ -305,6 +305,36 @@ def renyi_budget(privacy: ApproxDP, order: int, aside: Given) -> Fraction:
     return Fraction(int(top), int(bottom))
 
 
+@dataclass(frozen=True)
+class Shared:
+    """Several answers that share an (ε, δ) budget by the product of their prices, at one Rényi order: instead of dividing
+    ε and δ among them.
+
+    `each` is the definition of one of them, whose outcomes are then yes and no alone: a tenth of δ is divided among them.
+
+    Guarantee: the answers are `privacy`-private together, however each was chosen after the ones before it.
+
+    >>> Shared.of(ApproxDP(1, "1e-6"), 100).each
+    RenyiDP(order=19, price=1.0832521635191188, delta=1/1000000000)
+    """
+
+    privacy: ApproxDP
+    answers: int
+    order: int
+
+    @classmethod
+    def of(cls, privacy: ApproxDP, answers: int) -> Shared:
+        """By the best order for so many; refused where nothing fits."""
+        return cls(privacy, answers, best_order(privacy, answers))
+
+    @cached_property
+    def each(self) -> RenyiDP:
+        """The definition of one answer."""
+        aside = Fraction(self.privacy.delta) / 10
+        budget = renyi_budget(self.privacy, self.order, aside)
+        return RenyiDP._computed(self.order, budget, aside).split(self.answers)
+
+
 @lru_cache(maxsize=256)
 def best_order(privacy: ApproxDP, answers: int, wrong: float = 1e-3) -> int:
     """The order of a budget with which this many balanced answers of equal price are wrong with at most `wrong` from

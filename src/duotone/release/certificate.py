@@ -24,6 +24,7 @@ from duotone.release.certificate_numbers import (
     Step,
     Unproved,
     as_kind,
+    brief,
     check_close,
     check_error,
     checked_boundary,
@@ -32,6 +33,7 @@ from duotone.release.certificate_numbers import (
     read_order,
     rounded_down,
 )
+from duotone.release.certificate_renyi import within_budget
 
 __all__ = ["Unproved", "prove"]
 
@@ -39,6 +41,8 @@ YES_NO, THREE_WAY = ["yes", "no"], ["yes", "too close to call", "no"]
 """The possible outcomes, in the order of a row's numbers."""
 OPTIMAL = {"private": True, "optimal": True, "loss": f"2^-{LOSS}"}
 """Claims that a certificate of yes and no must make; one of levels also that margins are private."""
+LONGEST_POWER = 2**22
+"""Most bits of a price to the power of how many answers share a budget."""
 LONG, MOST_WORK = 2**14, 2**31
 """A graph whose numbers have more than LONG bits in total may have at most MOST_WORK divided by these bits edges and
 datasets."""
@@ -81,6 +85,19 @@ def _prove_selection(certificate: Mapping[str, Any]) -> str:
     return f"groups are selected by a mechanism that is {prove(chosen)}"
 
 
+def _prove_together(whole: Mapping[str, Any], head: Head) -> str:
+    """Answers under one Rényi order that share a budget are (ε, δ)-private together, by the power of their price."""
+    if head.order is None:
+        raise Unproved("only answers under one Rényi order share a budget by their prices")
+    n, (ratio, _, room) = whole["answers"], read_definition(as_kind(dict, whole))
+    if not (type(n) is int and n >= 1 and n * max(x.bit_length() for x in head.ratio.as_integer_ratio()) <= LONGEST_POWER):
+        raise Unproved("the number of answers that share a budget is at least 1, and not too large to be checked")
+    if not within_budget(head.order, head.ratio, head.delta, n, ratio, room):
+        raise Unproved("so many answers at this price are not private together")
+    known = "ratio" if whole["epsilon"] is None else "epsilon"
+    return f"{n} such answers are private together under {known} {brief(whole[known])}, delta {brief(whole['delta'])}"
+
+
 def _read_head(certificate: Mapping[str, Any]) -> Head:
     """The head of a certificate, if it has a known version and makes the claims that its outcomes need."""
     version, claims, outcomes = certificate["version"], certificate["claims"], certificate["outcomes"]
@@ -120,7 +137,8 @@ def _prove_levels(certificate: Mapping[str, Any], head: Head) -> str:
                 check_close(last if top == last else step.one, here, step)
     with_margins = "" if head.order is not None else ", with their margins,"
     selected = f"; {_prove_selection(certificate)}" if "selection" in certificate else ""
-    return f"private and optimal: {len(rows)} levels{with_margins} under {head.budget}{selected}"
+    shared = f"; {_prove_together(certificate['together'], head)}" if "together" in certificate else ""
+    return f"private and optimal: {len(rows)} levels{with_margins} under {head.budget}{selected}{shared}"
 
 
 def _checked_cap(certificate: Mapping[str, Any], yes: list[int], below: int, head: Head) -> int:

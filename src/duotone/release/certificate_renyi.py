@@ -15,6 +15,13 @@ STEPS = 64
 """Steps of a secant; two or three are usual."""
 
 
+def within_budget(order: int, price: Fraction, each: Fraction, answers: int, ratio: Fraction, delta: Fraction) -> bool:
+    """Whether n answers of order k + 1, price T and delta d each are (ε, δ)-private together: T^n·k^k is at most
+    (δ − n·d)·(k + 1)^(k + 1)·e^(kε)."""
+    k = order - 1
+    return bool(price**answers * k**k <= (delta - answers * each) * (k + 1) ** (k + 1) * ratio**k)
+
+
 class RenyiStep:
     """φ of order k + 1, price T and d, rounded down (or up: to the next number, but for 0 and what is certain).
 

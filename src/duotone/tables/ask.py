@@ -11,7 +11,7 @@ from typing import Any
 
 from duotone.errors import DuotoneError, UnopenedTable
 from duotone.ledger.ledger import Ledger, opened_ledger
-from duotone.line.choice import boundary_for_costs
+from duotone.line.choice import boundary_for_costs, shared_by
 from duotone.line.groups import size_line
 from duotone.line.three_way import ThreeWay
 from duotone.model.checks import unknown
@@ -19,6 +19,7 @@ from duotone.model.dataset import KEYS, OPENING, Dataset
 from duotone.model.notice import Notice, Refusal, why
 from duotone.model.terms import DefiniteTerms, Terms, ThreeWayTerms, WantedError
 from duotone.privacy.numbers import Given
+from duotone.privacy.renyi import RenyiDP
 from duotone.privacy.text import Definition
 from duotone.tables.answers import Answers
 from duotone.tables.compile_question import compile_question, without_per_unit
@@ -65,6 +66,7 @@ def prepare(
     epsilon: Given | None = None,
     delta: Given | None = None,
     costs: tuple[Given, Given] | None = None,
+    margins: bool | None = None,
     **declared: Any,
 ) -> Prepared:
     """Check a question without reading any row: everything that can be wrong with it is reported now.
@@ -80,12 +82,18 @@ def prepare(
     account is `renyi`: its answers are yes or no, without a margin, and groups have no sizes. A `WantedError` is for the
     least ε that makes an answer so accurate. `costs` is how bad a false no and a false yes are, as (10, 1): the worst
     expected cost is then the least that is possible.
+
+    If a person may be in many groups, ε and δ are for all answers together. With `margins` they are divided evenly, and
+    each answer has its margin (or each private group its size); without (False) all answers are yes and no alone, and may
+    share the budget by one Rényi order, if that takes fewer people (`duotone.line.choice.shared_by`). By default they do so
+    where that takes half as many: at (1, 10^−6) from about 8 groups on.
     """
     dataset = declared_by(source, declared)
-    if isinstance(privacy, ThreeWay) and not all(each is None for each in (epsilon, delta, costs, dataset.max_groups)):
+    if isinstance(privacy, ThreeWay) and not all(each is None for each in (epsilon, delta, costs, margins, dataset.max_groups)):
         raise Refusal("options of definite answers")
     budget = privacy if isinstance(privacy, ThreeWay | WantedError) else budget_of(privacy, epsilon, delta)
-    return _prepared(dataset, question, budget, costs, _pass_over if isinstance(source, Dataset) else at_once)
+    note = _pass_over if isinstance(source, Dataset) else at_once
+    return _prepared(dataset, question, budget, costs, note, margins)
 
 
 def declared_by(source: Any, declared: Mapping[str, Any]) -> Dataset:
@@ -107,12 +115,17 @@ def _keep(refusals: dict[str, Unused], unused: Unused) -> None:
 
 
 def _prepared(
-    dataset: Dataset, question: str, budget: Definition | ThreeWay | WantedError, costs: tuple[Given, Given] | None, note: Note
+    dataset: Dataset,
+    question: str,
+    budget: Definition | ThreeWay | WantedError,
+    costs: tuple[Given, Given] | None,
+    note: Note,
+    margins: bool | None,
 ) -> Prepared:
     checked = _checked(dataset, question, note)
     source, asked, declared, listed = checked.source, checked.asked, checked.declared, checked.listed
     with closed_on_error(source.close):
-        terms, most = _terms(budget, asked.by, declared, listed, costs)
+        terms, most = _terms(budget, asked.by, declared, listed, costs, margins)
         compiled = compile_question(asked, declared, terms.reaches, source)
         terms = terms.about(compiled.count, compiled.searched)
         if isinstance(budget, WantedError) and isinstance(terms, DefiniteTerms) and terms.sized:  # known now that it is a size
@@ -128,6 +141,7 @@ def _terms(
     declared: Dataset,
     listed: tuple[Key, ...] | None,
     costs: tuple[Given, Given] | None,
+    margins: bool | None,
 ) -> tuple[Terms, int]:
     """The terms of a question, and the most groups in which a person counts."""
     if isinstance(budget, ThreeWay):
@@ -141,9 +155,18 @@ def _terms(
     if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
         raise DuotoneError("costs must be two numbers, how bad a false no is and how bad a false yes is, as in (10, 1)")
     most = groups_each(by, declared, listed)
-    budget = budget.least(most) if isinstance(budget, WantedError) else budget
-    boundary = "balanced" if costs is None else boundary_for_costs(budget.split(most), *costs)
-    return DefiniteTerms(budget, most, boundary, least), most
+    if isinstance(budget, WantedError):  # of margins that divide it
+        budget, margins = budget.least(most), True
+    _require_margins(budget, margins)
+    shared = shared_by(budget, most, selected=least > 0, margins=margins)
+    terms = DefiniteTerms(budget, most, at_least=least, shared=shared)
+    return terms if costs is None else replace(terms, boundary=boundary_for_costs(terms.share, *costs)), most
+
+
+def _require_margins(budget: Definition, margins: bool | None) -> None:
+    """Margins are refused where there are none."""
+    if margins and isinstance(budget, RenyiDP):
+        raise DuotoneError("under one Rényi order an answer has no margin: leave margins out, or give epsilon and delta")
 
 
 @dataclass(frozen=True)
@@ -331,6 +354,9 @@ def ask(
         called = None if priced or dataset is None else opened.close_calls(dataset)
         budget = privacy if called is None else called.question
         with prepare(source, question, budget, **options) as prepared:
+            if not prepared.shared_in_an_account_renyi(opened, dataset):
+                return prepared.charge(opened, dataset, again=again, asker=asker)
+        with prepare(source, question, budget, **{**options, "margins": True}) as prepared:
             return prepared.charge(opened, dataset, again=again, asker=asker)
 
 
@@ -361,6 +387,7 @@ def prepare_all(
     epsilon: Given | None = None,
     delta: Given | None = None,
     costs: tuple[Given, Given] | None = None,
+    margins: bool | None = None,
     strict: bool = False,
     **declared: Any,
 ) -> Iterator[list[Prepared]]:
@@ -381,14 +408,15 @@ def prepare_all(
         share = budget if each else budget.split(len(questions))
     with ExitStack() as stack:
         if len(questions) == 1:
-            yield [stack.enter_context(_prepared(dataset, questions[0], share, costs, at_once if strict else _pass_over))]
+            note = at_once if strict else _pass_over
+            yield [stack.enter_context(_prepared(dataset, questions[0], share, costs, note, margins))]
             return
         every, unused = [], list[dict[str, Unused]]()
         for question in questions:
             refusals: dict[str, Unused] = {}
             with _named(question):
                 note = partial(_keep, refusals)
-                every.append(stack.enter_context(_prepared(dataset, question, share, costs, note)))
+                every.append(stack.enter_context(_prepared(dataset, question, share, costs, note, margins)))
             unused.append(refusals)
         for key, error in unused[0].items():
             if strict and all(key in refusals for refusals in unused):
@@ -414,9 +442,11 @@ def prepare_groups(
     *,
     epsilon: Given | None = None,
     delta: Given | None = None,
+    margins: bool | None = None,
     **declared: Any,
 ) -> Prepared:
-    """Prepare the question which groups there are."""
+    """Prepare the question which groups there are: with their sizes, or by many groups without (`margins` as for
+    `prepare`)."""
     budget = budget_of(privacy, epsilon, delta)
     keys = (by,) if isinstance(by, str) else tuple(by)
     if not (keys and all(isinstance(column, str) for column in keys) and len(set(keys)) == len(keys)):
@@ -442,7 +472,9 @@ def prepare_groups(
         if not budget.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
         most = groups_each(keys, about)
-        terms = DefiniteTerms(budget, most, "selection", about.at_least or 1)
+        _require_margins(budget, margins)
+        shared = shared_by(budget, most, selected=True, margins=margins)
+        terms = DefiniteTerms(budget, most, "selection", about.at_least or 1, shared=shared)
         return Prepared(own, None, keys, about, most, None, terms, None, opened_anew).checked()
 
 

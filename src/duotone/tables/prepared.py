@@ -196,6 +196,13 @@ removal;
         named = dataset is not None or self._together or not self.source.named
         return dataset if named else dataset_of(self.source, ledger)
 
+    def shared_in_an_account_renyi(self, ledger: Ledger, dataset: str | None = None) -> bool:
+        """Whether its answers share ε and δ by an order of their own, which only an account sum is charged for."""
+        known = self.dataset_in(ledger, dataset)
+        if not isinstance(self.terms, DefiniteTerms) or self.terms.shared is None or known is None:
+            return False
+        return ledger.stands(known).registered.account.name == "renyi"
+
     def charge(
         self,
         ledger: Ledger | str | Path,

@@ -124,6 +124,8 @@ def price(numbers: Numbers, *, symbols: bool = False) -> str:
     if "close_calls_at_most" in numbers:
         return f"up to {_many(numbers['close_calls_at_most'], 'close call')}"
     answers = _many(numbers["answers"], "answer")
+    if "together" in numbers:
+        return f"{answers} together at {each(numbers['together'], symbols=symbols)}"
     if "each" in numbers:
         return f"{answers} at {each(numbers['each'], symbols=symbols)}"
     calls, free = numbers["close_calls"], numbers.get("free", 0)

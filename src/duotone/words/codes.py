@@ -39,7 +39,7 @@ SENTENCES: Mapping[str, Text] = {
     "other private tables": "the inner select that is joined is about {table}: it must be about one of the further private"
     " tables, which are {tables}",
     "options of definite answers": "a question that may be too close to call takes its budget from its ThreeWay, and has no"
-    " costs: leave epsilon, delta, costs and {o.max_groups} out",
+    " costs: leave epsilon, delta, costs, margins and {o.max_groups} out",
     # what is declared
     "bounds missing": "a {what} of {column} needs bounds: give the lowest and the highest value that counts{p.bounds:{column}}",
     "bounds missing of a computed value": "a {what} of {column} needs bounds: give the lowest and the highest value that counts"
@@ -125,6 +125,13 @@ SENTENCES: Mapping[str, Text] = {
     " is shown seems larger than it is",
     "answers about small groups": "about a group of {people} people or fewer an answer is the toss of a coin, and of m people"
     " more it is no surer than one that m people could flip",
+    "answers share by order": "{answers} answers share the budget by one Rényi order ({order}), as yes and no alone: {gain};"
+    " for margins and sizes, divide it{p.margins}",
+    "shown from": "a group of {people} people is then shown half of the time, and if the budget were divided, one of {evenly}",
+    "seldom wrong from": "an answer is then wrong at most once in a thousand if {people} people would flip it, and if the"
+    " budget were divided, {evenly}",
+    "shared in an account renyi": "answers that share epsilon and delta by one Rényi order are for an account sum: here give a"
+    " price of order {order}, or divide epsilon and delta{p.margins}",
     "list the groups": ("; for an answer about each, give the public list of groups{p.groups}", ""),
     # notes: values
     "numbers from text": (

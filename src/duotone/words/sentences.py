@@ -99,14 +99,16 @@ FLAGS = {
     "table": "--table", "max_rows": "--max-rows", "max_groups": "--max-groups", "at_least": "--at-least",
     "per_unit": "--per-unit", "json_columns": "--json-columns", "separator": "--separator", "public": "--public",
     "unit": "--unit", "vouched": "--vouched", "asker": "--asker", "dataset": "--dataset NAME", "formats": "--formats",
-    "groups": "--groups FILE", "also": "--also",
+    "groups": "--groups FILE", "margins": "--margins", "also": "--also",
     "close_dataset": "duotone ledger close", "register": "duotone ledger register", "longest_text": "--longest-text",
 }  # fmt: skip
+VALUES = {"margins": "margins=True"}
+"""Options that are said with their value, which a flag has in itself."""
 UNSAID = {
     "python": {"register"},
     "office": {"register"},
     "analyst": {"register"},
-    "page": {"register", "max_groups", "purpose"},
+    "page": {"register", "max_groups", "purpose", "margins"},
 }
 """Options whose name means nothing to an audience: a sentence omits them, with their brackets."""
 OWNERS = frozenset(
@@ -163,7 +165,7 @@ def spelt(option: str, audience: Audience, column: str = "") -> str:
             case "office":
                 return f"{name} = {{ {json.dumps(column, ensure_ascii=False)} = {office} }}"
         return f"{name}={{{_in_python(column)}: {python}}}"
-    names: Mapping[str, str] = FLAGS if audience == "command" else {}
+    names: Mapping[str, str] = FLAGS if audience == "command" else VALUES
     return names.get(option, option)
 
 
