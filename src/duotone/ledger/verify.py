@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from duotone.ledger.accounts import RenyiAccount, write
+from duotone.errors import DuotoneError
+from duotone.ledger.accounts import Account, RenyiAccount, charge_of, write
 from duotone.ledger.allowances import Askers
 from duotone.ledger.close_calls import proved
 from duotone.ledger.entries import DAMAGE, OF_LEDGER, Body, State, at, decoded, digest, key_of, row_of
@@ -131,7 +132,7 @@ class _Replay:
             return f"goes beyond the budget of {row.dataset}"
         if body["kind"] == "charge" and "calls" in body:
             return _not_reserved(body, dataset)
-        return None
+        return _not_covered(body, account) if body["kind"] == "charge" else None
 
 
 def _not_reserved(body: Body, dataset: _Dataset) -> str | None:
@@ -156,6 +157,15 @@ def _counted(body: Body, answers: int) -> bool:
     calls, stopped = outcomes.count(TOO_CLOSE), bool(outcomes) and outcomes[-1] == TOO_CLOSE
     ended = len(listed) == answers or (len(listed) < answers and calls == body["reserved"] and stopped)
     return bool(calls == body["calls"] and ended)
+
+
+def _not_covered(body: Body, account: Account) -> str | None:
+    """What was charged must be what its account covers: of answers that share ε and δ by one Rényi order, this many."""
+    try:
+        account.accepts(charge_of(body["notion"], body["boundary"], body["answers"]))
+    except DuotoneError:
+        return f"is for an answer that the account {account.name} does not cover"
+    return None
 
 
 def _belongs(row: Row, body: Body, dataset: _Dataset) -> bool:
