@@ -26,8 +26,12 @@ from duotone import (
 )
 from duotone.graphs import families
 from duotone.graphs.table import graph_table
+from duotone.line.mechanism import on_line
 from duotone.line.table import Table, line_table, wide_enough
+from duotone.model.accuracy import Accuracy
+from duotone.privacy.renyi import RenyiDP
 from duotone.privacy.rounded import Rounded
+from duotone.privacy.text import Definition
 from duotone.release.certificate_numbers import exp_bounds
 from support.oracles import indistinguishable
 from support.strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
@@ -219,6 +223,22 @@ def test_nobody_holds_down_what_is_certain() -> None:
     assert {Fraction(max(row), 2**table.bits) for row in table.entries} == {Fraction(3, 4), Fraction(1)}
     assert table.witness is not None
     assert set(table.witness.tolist()) == {-1}
+
+
+@pytest.mark.parametrize("privacy", [
+    ApproxDP(1, "1e-6"), ApproxDP(exp_epsilon=2, delta="1/10"), ApproxDP(exp_epsilon=4, delta="1/4"), ApproxDP(0, "1/7"),
+    ApproxDP(1), ApproxDP(1, "1e-60"), ApproxDP(1, "1e-80"), RenyiDP(20, "3/2"), RenyiDP(20, "3/2", "1e-3"),
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("boundary", ["balanced", "9/10", "1"])
+def test_an_answer_is_never_wrong_just_from_where_that_is_said(privacy: Definition, boundary: str) -> None:
+    """By the numbers that are drawn from: also where a δ is next to nothing, and where only rounding leaves a mistake."""
+    table = line_table(on_line(privacy, boundary))
+    accuracy = Accuracy(table)
+    for never, sign, outcome in zip(accuracy.never, (1, -1), (0, 1), strict=True):
+        wrong = [2**table.bits - table.row(m - 1 if sign > 0 else -m)[outcome] for m in range(1, 1000)]
+        assert never == next((m for m, mistakes in enumerate(wrong, start=1) if not mistakes), math.inf)
+        assert math.isinf(never) or not any(wrong[int(never) - 1 :])
+    assert math.isfinite(accuracy.certain) or accuracy.ending.startswith(f"with delta {float(privacy.delta):g} no answer is")
 
 
 def test_tables_never_change() -> None:

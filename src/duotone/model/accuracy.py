@@ -91,12 +91,10 @@ on, always certain from 29
 
     @property
     def never(self) -> tuple[float, float]:
-        """The margins from which `errors` are 0."""
-        if isinstance(self.table.privacy, RenyiDP):
-            one, sides = 1 << self.table.bits, (self.table.blue, self.table.red)
-            blue, red = (len(side) - 1 if side[-1] == one else math.inf for side in sides)
-        else:
-            blue, red = on_line(self.table.privacy, self.table.boundary).certain
+        """The margins from which `errors` are 0: those of the table that is drawn from, where a δ next to nothing is left
+        out."""
+        one, sides = 1 << self.table.bits, (self.table.blue, self.table.red)
+        blue, red = (len(side) - 1 if side[-1] == one else math.inf for side in sides)
         return blue + self.smallest, red + self.smallest
 
     @cached_property
@@ -188,7 +186,7 @@ on, always certain from 29
     def ending(self) -> str:
         """The margin from which nothing is wrong, in words."""
         if not math.isfinite(self.certain):
-            return f"with delta 0 no answer is ever certain{self._by_delta}"
+            return f"with delta {float(self.table.privacy.delta):g} no answer is ever certain{self._by_delta}"
         if self.table.boundary == "selection":
             return f"always shown from {self.certain:g} people on"
         surely = f", always certain from {self.surely:g}" if math.isfinite(self.surely) else ""
