@@ -166,6 +166,8 @@ def test_a_coin_says_yes_as_often_as_its_row() -> None:
 def test_how_accurate_it_is_said_to_be() -> None:
     rare = Accuracy(line_table(balanced(shared(10))))
     assert rare.ending == "with delta 0 no answer is ever certain"
+    hardly = Accuracy(line_table(balanced(RenyiDP(20, "1.5", "1e-300"))))
+    assert hardly.ending == "with delta 1e-300 no answer is ever certain"
     assert rare.head == ("people from flipping", "Pr[wrong]")
     assert (rare.surely, rare.certain, rare.sure(100)) == (float("inf"), float("inf"), 0.0)
     assert rare.document()["share"]["order"] == 20

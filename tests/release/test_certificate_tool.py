@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +19,17 @@ from duotone.graphs import document
 from duotone.graphs.table import graph_table
 from duotone.line.table import line_table
 from support.certificates import TOOL
+
+
+def test_the_tool_is_as_short_as_the_readme_says() -> None:
+    source = TOOL.read_text()
+    documented = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Module | ast.FunctionDef)]
+    first = [node.body[0] for node in documented if ast.get_docstring(node) is not None]
+    prose = {line for node in first for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    lines = [line.strip() for number, line in enumerate(source.splitlines(), start=1) if number not in prose]
+    said = re.search(r"second checker, under\s([0-9]+) lines of code", (TOOL.parents[1] / "README.md").read_text())
+    assert said is not None
+    assert len([line for line in lines if line and not line.startswith("#")]) < int(said[1])
 
 
 def test_the_tool_stands_alone(tmp_path: Path) -> None:

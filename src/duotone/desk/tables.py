@@ -80,7 +80,7 @@ def _version(path: Path) -> Version:
     try:
         about = path.stat()
     except OSError:
-        raise UnopenedTable(f"there is not a file {path}") from None
+        raise UnopenedTable(f"there is no file {path}") from None
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
 
 
