@@ -149,7 +149,7 @@ def test_what_people_write_is_shown_as_text(office: Served) -> None:
         here, csrf = start.url.raw_path.decode(), checked(start).csrf
         assert csrf
         fields = ("limit", "where", "where_value", "group", "question", "epsilon_other", "delta", "flip", "people",
-                  "max_groups", "missed", "purpose", "what", "comparison", "mode", "way")  # fmt: skip
+                  "max_groups", "at_least", "missed", "purpose", "what", "comparison", "mode", "way")  # fmt: skip
         for do in ("ask", "sql", "made-up", ""):
             for part in ("", "/check"):
                 for htmx in ({}, {"HX-Request": "true"}):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import urllib.parse
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from duotone import ApproxDP, DuotoneError
 from duotone.desk.callers import Refused
+from duotone.pages.ask import AskedForm, query_of, twice
 from duotone.pages.menus import COMPARISONS, CONDITIONS, Chosen, composed, groupable, offered
 from duotone.tables.ask import prepare, prepare_groups
 
@@ -144,3 +146,15 @@ def test_a_file_without_types(tmp_path: Path) -> None:
 def test_what_was_not_offered_is_refused(chosen: Chosen, sentence: str) -> None:
     with pytest.raises(Refused, match=sentence):
         composed(dataset({}), chosen)
+
+
+def test_a_link_for_more_accuracy_asks_the_same_question() -> None:
+    """With everything that was said of it, but the price."""
+    terms: dict[str, Any] = {
+        "question": "select town, avg(D) > 5 from t group by town", "epsilon": "0.1", "delta": "1e-6", "max_groups": 2,
+        "at_least": 20, "costs": ["10", "1"], "groups": "private",
+    }  # fmt: skip
+    link = dict(urllib.parse.parse_qsl(query_of(terms, twice(terms))))
+    left = {"epsilon": 1.0, "delta": 1e-5}
+    about = {**dataset({"unit": "person"}), "budget": left, "left": left, "allowance": None, "close_calls": None}
+    assert AskedForm.of(about, link).terms(about, asked=True) == {**terms, "epsilon": "0.2"}

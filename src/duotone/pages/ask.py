@@ -46,6 +46,7 @@ class AskedForm(Chosen):
     flip: str = "10"
     people: str = ""
     max_groups: str = ""
+    at_least: str = ""
     missed: str = ""
     alarm: str = ""
     private: str = ""
@@ -73,6 +74,8 @@ class AskedForm(Chosen):
         about |= self._price()
         if self.max_groups.strip():
             about["max_groups"] = _whole(self.max_groups, "the groups of one person")
+        if self.at_least.strip():
+            about["at_least"] = _whole(self.at_least, "the people of a group that is shown")
         if self.missed.strip() or self.alarm.strip():
             about["costs"] = [self.missed.strip() or "1", self.alarm.strip() or "1"]
         if self.private:
@@ -127,8 +130,9 @@ def query_of(terms: Mapping[str, Any], price: Fraction | None) -> str:
     sent = {"mode": "sql", "question": terms["question"], "way": "epsilon"}
     if price is not None:
         sent |= {"epsilon": OTHER, "epsilon_other": plain(price), "delta": terms.get("delta", "")}
-    if terms.get("max_groups"):
-        sent["max_groups"] = terms["max_groups"]
+    for name in ("max_groups", "at_least"):
+        if terms.get(name):
+            sent[name] = terms[name]
     if terms.get("costs"):
         sent["missed"], sent["alarm"] = terms["costs"]
     if terms.get("groups") == "private":
