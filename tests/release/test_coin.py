@@ -17,6 +17,7 @@ from duotone import ApproxDP, Coin, DuotoneError, balanced, partition_selection,
 from duotone.graphs import families
 from duotone.graphs.table import graph_table
 from duotone.line.table import Table, line_table
+from duotone.privacy.renyi import RenyiDP
 from duotone.release.coin import NotPrivateWarning, insecure_test_seed
 
 P = ApproxDP(exp_epsilon=2, delta="1/10")
@@ -75,6 +76,18 @@ def test_single_answers_at_every_level(line: Any, monkeypatch: pytest.MonkeyPatc
     for level in (*range(-75, 75), math.inf, -math.inf):
         limit = threshold(line, level, bits, coin.table.cap)
         for number in {max(limit - 1, 0), min(limit, 2**bits - 1), 0, 2**bits - 1}:
+            dictate(monkeypatch, number, bits)
+            assert coin.answer(level).answer is (number < limit), (level, number)
+            monkeypatch.undo()
+
+
+def test_without_margins_the_rest_of_the_bits_decides_a_tie(monkeypatch: pytest.MonkeyPatch) -> None:
+    coin = Coin(balanced(RenyiDP(20, "3/2")))
+    bits = coin.table.bits
+    for level in range(-8, 8):
+        limit = coin.table.entries[level - coin.table.lowest][0]
+        assert limit % 2 ** (bits - 64) > 1  # so that all of these begin like the limit
+        for number in (limit - 1, limit, limit + 1):
             dictate(monkeypatch, number, bits)
             assert coin.answer(level).answer is (number < limit), (level, number)
             monkeypatch.undo()
