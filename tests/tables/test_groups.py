@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duotone import ApproxDP, DuotoneError, ask, partition_selection, prepare, prove, select_groups
+from duotone import ApproxDP, Dataset, DuotoneError, ask, partition_selection, prepare, prove, select_groups
 from duotone.cli.app import main
 from duotone.model.terms import DefiniteTerms
 from duotone.tables.ask import prepare_groups
 from duotone.tables.engines import open_source
 from duotone.tables.engines.query import People, gather
-from support.running import examples
+from support.running import examples, run
 
 SURE = ApproxDP(50, "0.9")  # a group of two is certain
 rows = st.lists(st.tuples(st.sampled_from([1, 2, 3, 4, None]), st.sampled_from(["a", "b", "c", None])), max_size=12)
@@ -139,6 +139,31 @@ def test_a_list_of_groups_is_no_frame_whose_names_would_be_groups(listed: Any) -
     lists: list[Any] = [{"town": ["Ely"]}, pd.Series(["Ely"]), pl.Series(["Ely"]), np.array(["Ely"]), iter(["Ely"])]
     for values in lists:
         assert prepare(content, question, SURE, groups=values).listed == (("Ely",),)
+
+
+def test_lists_of_other_groups_are_refused_where_they_are_for_one_question() -> None:
+    """Groups that are listed by another column would be selected privately instead."""
+    content = pa.table({"town": ["Ely"] * 20, "arm": ["A", "B"] * 10})
+    question, lists = "select town, count(*) >= 15 from t group by town", {"arm": ["A", "B"]}
+    with pytest.raises(
+        DuotoneError, match=r"^groups has no list for town, by which the question is grouped: give one, or leave"
+    ):
+        prepare(content, question, SURE, groups=lists)
+    with pytest.raises(DuotoneError, match="a list of groups is for a question with group by"):
+        prepare(content, "count(*) >= 15", SURE, groups=lists)
+    assert prepare(content, question, SURE, groups={**lists, "town": ["Ely"]}).listed == (("Ely",),)
+    for asked in (question, "count(*) >= 15"):  # other questions use it
+        assert prepare(Dataset(content, groups=lists), asked, SURE).listed is None
+
+
+@pytest.mark.parametrize("option", ["--max-groups", "--max-rows", "--at-least", "--longest-text"])
+def test_an_option_of_0_is_not_left_out(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pq.write_table(pa.table({"town": ["Ely"] * 20}), tmp_path / "t.parquet")
+    question = "select town, count(*) >= 15 from t group by town"
+    code, _, err = run(capsys, "ask", tmp_path / "t.parquet", question, "--epsilon", "9", "--delta", "0.1", option, "0")
+    assert code == 2
+    assert f"{option} must be a whole number" in err
+    assert err.endswith("got 0\n")
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def _dataset_of(source: str, **options: Any) -> Declared:
     """The dataset of a table with these options, or of a file with the options that it leaves open."""
     from duotone.model.dataset import Dataset
 
-    own = {key: _read(key, value) for key, value in options.items() if value not in (None, False, [])}
+    own = {key: _read(key, value) for key, value in options.items() if value not in (None, []) and value is not False}
     if not source.lower().endswith(".toml"):
         return Dataset(without_password(source), **own)
     loaded = Dataset.load(source)

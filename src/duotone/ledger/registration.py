@@ -86,7 +86,7 @@ def registration(
     if neighbours not in NEIGHBOURS:
         raise DuotoneError(f"neighbours are add-remove or replace, got {neighbours}")
     if not isinstance(budget, ApproxDP):
-        raise DuotoneError("a budget is an ApproxDP")
+        raise DuotoneError('a budget is an ApproxDP, as ApproxDP(1, "1e-6")')
     if close_calls is None and definite is not None:
         raise DuotoneError("definite is a part of a budget for close calls: give close_calls, too")
     called = None

@@ -177,7 +177,7 @@ def flag(value: Any) -> bool:
 def count(value: Any) -> int:
     """How many rows or groups of one person count."""
     if type(value) is not int or not 1 <= value < MOST:
-        raise Wrong(f"must be a whole number from 1 to {MOST - 1}, got {value}")
+        raise Wrong(f"must be a whole number from 1 to {MOST - 1}, got {value!r}")
     return value
 
 

@@ -230,6 +230,8 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
         declared = replace(declared, bounds=column_bounds(declared.bounds, made, note, asked.about))
         declared = without_per_unit(asked, declared, note)
         listed, said = listed_groups(source, asked, declared)
+        if isinstance(declared.groups, Mapping) and asked.by not in declared.groups:
+            note(Unused("groups", Notice("groups of others", by=asked.by) if asked.by else Notice("groups unused")))
         if declared.at_least is not None and (listed is not None or not asked.by):
             note(Unused("at_least", Notice("at_least unused")))
             declared = replace(declared, at_least=None)

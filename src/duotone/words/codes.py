@@ -63,6 +63,8 @@ SENTENCES: Mapping[str, Text] = {
     "max_groups missing": "with a unit, say in how many groups one {unit} may count{p.max_groups}: the budget is divided"
     " by it; with 1, a {unit} with rows in several groups counts in only one of them",
     "max_groups unused": "an inner select has one row per person, in one group: leave {o.max_groups} out",
+    "groups unused": "a list of groups is for a question with group by",
+    "groups of others": "{o.groups} has no list for {by}, by which the question is grouped: give one, or leave {o.groups} out",
     "at_least unused": "{o.at_least} is for groups that are selected privately: leave it out",
     "groups missing": "with group by, each group is a question of its own: give the public list of groups{p.groups}, or first"
     " ask which groups may be shown, at a price of its own",

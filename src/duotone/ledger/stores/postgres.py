@@ -114,7 +114,7 @@ class PostgresStore(Store):
 
     def _known(self, version: int, create: bool) -> int:
         if version == 0 and not create:
-            raise LedgerError(f"there is no ledger at {self.place}: register a dataset first")
+            raise LedgerError(f"there is no ledger at {self.place}: register a dataset first (duotone ledger register)")
         must_be_known(version)
         return version
 

@@ -132,7 +132,7 @@ class SqliteStore(Store):
             return opened
         self._drop(writing)
         if not (create or self._file.exists()):
-            raise LedgerError(f"there is no ledger at {self._path}: register a dataset first")
+            raise LedgerError(f"there is no ledger at {self._path}: register a dataset first (duotone ledger register)")
         with self._reachable():
             path = self._file.resolve()
             self._opened[writing] = OpenFile(path, FileLock(path, writing=writing, create=create))

@@ -214,7 +214,7 @@ class Comparisons:
             case exp.Window():
                 raise DuotoneError(f"{text} is a window: ask about the whole table, or group by")
             case exp.Column():
-                raise DuotoneError(f"{text} is a column: ask for {KNOWN} of it")
+                raise DuotoneError(f"{column_name(inner, self.columns)} is a column: ask for {KNOWN} of it")
         if type(inner) in SPREAD:
             kind, less = SPREAD[type(inner)]
             return Aggregate(text, kind, where, read_numbers(inner.this, self.columns, text), less=less)

@@ -106,7 +106,7 @@ def parse(text: str, columns: Iterable[str] = ()) -> exp.Select:
 def _select(text: str) -> exp.Select:
     statements = _statements(text if SELECT.match(text) else f"select {text}")
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-        raise DuotoneError("a question is one select, or one yes/no expression")
+        raise DuotoneError("a question is one select, or one yes/no expression: ask several one by one")
     select = statements[0]
     for node in list(select.find_all(exp.Anonymous)):
         if node.name.lower() in CALLED and len(node.expressions) == 1:
@@ -327,5 +327,6 @@ def column_name(node: exp.Column, columns: Columns) -> str:
     name = find_column(node.this, columns)
     if name is None:
         quoted = isinstance(node.this, exp.Identifier) and node.this.args.get("quoted")
-        raise no_column(node.name, columns, else_hint=f"a text stands in single quotes, as '{node.name}'" if quoted else "")
+        meant = quoted or isinstance(node.parent, exp.EQ | exp.NEQ | exp.In)  # a text, perhaps
+        raise no_column(node.name, columns, else_hint=f"a text stands in single quotes, as '{node.name}'" if meant else "")
     return name
