@@ -221,7 +221,7 @@ def test_other_mistakes() -> None:
         (lambda: privacy.step(1.5), "must be in"),
         (lambda: privacy.step(np.array([NAN])), "must be in"),
         (lambda: privacy.allows(0, 2), "must be in"),
-        (lambda: RenyiDP.tightest([("1/2", 0)], order=2), "impossible at a neighbour: no finite price will do"),
+        (lambda: RenyiDP.tightest([(0.5, 0)], order=2), "impossible at a neighbour: no finite price will do"),
         (lambda: privacy.iterate("1/2", -1), "a number of steps must be at least 0"),
         (lambda: privacy.iterate("1/2", np.array([1.5])), "a number of steps must be a whole number"),
         (lambda: read_either("order=1 price=3/2 delta=0"), "not a definition as a ledger writes it"),
