@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import re
 import subprocess
 import sys
@@ -230,3 +231,22 @@ def test_spending_starts_at_nothing_when_the_dataset_was_registered(tmp_path: Pa
     shown = [*(tick.get_text() for tick in ax.get_xticklabels()), ax.xaxis.get_major_formatter().get_offset()]
     assert not any("." in text for text in shown)
     assert re.search("202[678]", " ".join(shown))
+
+
+def test_spending_in_an_account_renyi_is_a_share_of_its_budget(tmp_path: Path) -> None:
+    """An answer at ε costs (e^((k+1)ε) + e^(−kε)) / (1 + e^ε), and logarithms of prices add up."""
+    ledger = Ledger(open_store(tmp_path / "s.ledger", wait=9))
+    ledger.register("stays", ApproxDP(1, "1e-6"), unit="row", neighbours="add-remove", version="1", account="renyi")
+    for place in range(3):
+        charge = Charge(balanced(ApproxDP("0.1")))
+        ledger.ask("stays", f"question {place}", charge, lambda: True, unit="row", neighbours="add-remove")
+    account = ledger.statement("stays")
+    ledger.close()
+    k = account.registered.account.written()["prices"].split()  # "order=… price=… delta=…"
+    order = int(k[0].removeprefix("order=")) - 1
+    whole = math.log(0.9e-6) + (order + 1) * math.log(order + 1) - order * math.log(order) + order
+    each = math.log((math.exp((order + 1) / 10) + math.exp(-order / 10)) / (1 + math.exp(0.1)))
+    ax = plotting.spending(account).axes[0]
+    shares = [0, *(100 * each * (place + 1) / whole for place in range(3))]
+    assert list(ax.lines[0].get_ydata()) == pytest.approx(shares, rel=1e-6, abs=1e-9)  # type: ignore[arg-type]
+    assert ax.get_ylabel() == "% of the budget"

@@ -63,8 +63,8 @@ def audit_bound(audit: Audit, *, ax: Axes | None = None) -> Figure:
 
 
 def spending(statement: Statement, *, ax: Axes | None = None) -> Figure:
-    """A dataset's ledger: what was spent since it was registered, up to the budget; wasted charges crossed. For a
-    dataset that counts close calls: their number."""
+    """A dataset's ledger: what was spent since it was registered, up to the budget; wasted charges crossed. In an
+    account renyi, that is a share of the budget; for a dataset that counts close calls, their number."""
     figure, ax = new_axes(ax, (7.2, 4.2))
     if statement.registered.close_calls is not None:
         _time_axis(ax, calls(statement, ax))
@@ -74,14 +74,21 @@ def spending(statement: Statement, *, ax: Axes | None = None) -> Figure:
     shown = statement.charges[:: max(1, len(statement.charges) // POINTS)]
     since = [] if statement.since is None else [statement.since]
     times: list[Any] = [*since, *(charge.at for charge in shown)]
-    spent = [*(0.0 for _ in since), *(account.spent(charge.spent)[0] for charge in shown)]
-    top = max([budget.epsilon, *spent])
+    shared = account.left(account.nothing).share is not None
+    whole, unit = (100, "% of the budget") if shared else (budget.epsilon, f"ε at δ = {float(budget.delta):g}")
+
+    def taken(sums: Any) -> float:
+        share = account.left(sums).share
+        return account.spent(sums)[0] if share is None else 100 * (1 - share)
+
+    spent = [*(0.0 for _ in since), *(taken(charge.spent) for charge in shown)]
+    top = max([whole, *spent])
     ax.step(times, spent, where="post", color=BLUE, lw=1.8, marker="o", ms=3, label="spent")
     wasted = [(charge.at, y) for charge, y in zip(shown, spent[len(since) :], strict=True) if not charge.answered]
     if wasted:
         ax.plot(*zip(*wasted, strict=True), ls="", marker="x", ms=8, color=RED, label="charged, no answer", zorder=4)
-    ax.axhline(budget.epsilon, color=RED, ls="--", lw=1.6, label=f"budget: {budget_label(budget)}")
-    ax.set(ylim=(0, top * 1.15 + 0.01), ylabel=f"ε at δ = {float(budget.delta):g}", xlabel="time (UTC)")
+    ax.axhline(whole, color=RED, ls="--", lw=1.6, label=f"budget: {budget_label(budget)}")
+    ax.set(ylim=(0, top * 1.15 + 0.01), ylabel=unit, xlabel="time (UTC)")
     many = statement.state.charges
     titled(ax, f"{statement.registered.dataset}: {many} charge{'s' * (many != 1)}")
     ax.legend(frameon=False, fontsize=8, loc="lower right")
