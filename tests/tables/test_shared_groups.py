@@ -15,7 +15,7 @@ from duotone.ledger.verify import verify
 from duotone.line.three_way import ThreeWay
 from duotone.model.terms import DefiniteTerms, WantedError
 from duotone.privacy.renyi import RenyiDP, Shared
-from duotone.tables.ask import prepare_groups
+from duotone.tables.ask import ask_all, prepare_all, prepare_groups
 from support.ledgers import ending, rows_of
 
 USUAL = ApproxDP(1, "1e-6")
@@ -164,3 +164,31 @@ def test_words_that_do_not_go_together_are_refused() -> None:
         prepare(TOWNS, BY_TOWN, ThreeWay(ApproxDP("0.1"), "1e-9"), margins=True)
     with prepare(TOWNS, BY_TOWN, WantedError("0.01", 30), **HALF, unit="who", max_groups=50, groups={"town": ["Ely"]}) as asked:
         assert terms_of(asked).shared is None  # its least ε is that of answers which divide it
+
+
+MANY = [f"avg(x) > 0.{i:02}" for i in range(1, 100)] + ["count(*) > 30"]
+
+
+def test_a_hundred_questions_share_by_one_order() -> None:
+    """Wrong at most once in a thousand from 86 people on, and divided from 622; a question by group counts more than once."""
+    about: dict[str, Any] = {"unit": "who", "max_rows": 1, **HALF}
+    with prepare_all(TOWNS, MANY, USUAL, together=True, **about) as every:
+        assert {terms_of(asked).shared for asked in every} == {Shared.of(USUAL, 100)}
+        assert every[0].error(86) <= 0.001 < every[0].error(85)
+        with pytest.raises(
+            DuotoneError, match="100 questions share epsilon and delta by one Rényi order: release them together"
+        ):
+            _ = every[0].cost
+        assert [every[0].release().answer, every[-1].release().answer] == [True, True]
+        assert "100 such answers are private together" in prove(json.loads(json.dumps(every[0].release().certificate())))
+    divided: list[dict[str, Any]] = [{}, {"together": True, "margins": True}, {"together": True, "each": True}]
+    for options in divided:
+        with prepare_all(TOWNS, MANY[:20], USUAL, **about, **options) as every:
+            assert {terms_of(asked).shared for asked in every} == {None}
+    with prepare_all(TOWNS, [*MANY[:20], BY_TOWN], USUAL, together=True, max_groups=30, **about) as every:
+        assert sum(terms_of(asked).parts for asked in every) == 50
+        assert {terms_of(asked).shared for asked in every} == {Shared.of(USUAL, 50)}
+        assert set(every[-1].release().answers) >= {("Ely",), ("Hay",)}
+    answers = ask_all(TOWNS, MANY[:20], USUAL, **about, costs=(10, 1))
+    assert [answer.answer for answer in answers] == [True] * 20
+    assert all(answer.margins == {} for answer in answers)

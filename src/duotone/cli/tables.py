@@ -217,7 +217,7 @@ def ask(
                 f"this dataset is asked with close calls: leave {' and '.join(named)} out, or give --epsilon for a definite "
                 "answer"
             )
-    about: Any = {"each": each, "margins": margins_in(how, declared, margins)}
+    about: Any = {"each": each, "together": how.place is None, "margins": margins_in(how, declared, margins)}
     about |= {} if costs is None else {"costs": parsed_costs(costs)}
     privacy = three_way or budget(epsilon, exp_epsilon, delta)
     documents: list[dict[str, Any]] = []

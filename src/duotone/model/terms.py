@@ -70,6 +70,9 @@ class DefiniteTerms:
     shared: Shared | None = None
     """How answers share an (ε, δ) `privacy` by one Rényi order, if they do: they are then yes and no alone."""
 
+    questions: int = 1
+    """How many questions share it, which are then released together."""
+
     def about(self, count: CountLimit | None, searched: int | None) -> DefiniteTerms:
         """The same terms for a question whose levels are `searched` for up to this many changes, or for a single count
         against a limit: its margin is known at any distance, if both mistakes are alike. The count of everybody in a

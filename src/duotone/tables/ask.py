@@ -18,6 +18,7 @@ from duotone.model.checks import unknown
 from duotone.model.dataset import KEYS, OPENING, Dataset
 from duotone.model.notice import Notice, Refusal, why
 from duotone.model.terms import DefiniteTerms, Terms, ThreeWayTerms, WantedError
+from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.privacy.renyi import RenyiDP
 from duotone.privacy.text import Definition
@@ -363,7 +364,8 @@ def ask(
 
 
 def ask_all(source: Any, questions: Sequence[str], privacy: Definition | None = None, **options: Any) -> list[Answers]:
-    """Private answers to several questions about a table, which share a budget evenly; `each` gives all of it to each.
+    """Private answers to several questions about a table, which share a budget; `each` gives all of it to each. From about
+    a dozen questions on, they share it by one Rényi order (`margins` as for `prepare`).
 
     It takes what `prepare_all` takes.
 
@@ -375,7 +377,7 @@ def ask_all(source: Any, questions: Sequence[str], privacy: Definition | None = 
     >>> [str(answer) for answer in ask_all(votes, ["count(*) > 500", "mode(vote) = 'N'"], epsilon=1, delta=1e-6)]
     ['yes', 'no']
     """
-    with prepare_all(source, questions, privacy, **options) as prepared:
+    with prepare_all(source, questions, privacy, **{"together": True, **options}) as prepared:
         return [question.release() for question in prepared]
 
 
@@ -390,6 +392,7 @@ def prepare_all(
     delta: Given | None = None,
     costs: tuple[Given, Given] | None = None,
     margins: bool | None = None,
+    together: bool = False,
     strict: bool = False,
     **declared: Any,
 ) -> Iterator[list[Prepared]]:
@@ -398,16 +401,15 @@ def prepare_all(
 
     Everything else that `prepare` takes is declared for all of them; a declaration that one question does not use, such
     as bounds of another's columns, another one must use. (`strict` requires that of a `Dataset`, too.)
+
+    With `together`, all are to be released, and charged to no ledger: then they may share the budget by one Rényi order,
+    as the answers of one question about many groups do (`margins`).
     """
     if isinstance(questions, str) or not questions:
         raise DuotoneError("questions must be a list of at least one")
     dataset, strict = declared_by(source, declared), strict or not isinstance(source, Dataset)
-    share: Definition | ThreeWay
-    if isinstance(privacy, ThreeWay):
-        share = privacy
-    else:
-        budget = budget_of(privacy, epsilon, delta)
-        share = budget if each else budget.split(len(questions))
+    budget = privacy if isinstance(privacy, ThreeWay) else budget_of(privacy, epsilon, delta)
+    share = budget if each or isinstance(budget, ThreeWay) else budget.split(len(questions))
     with ExitStack() as stack:
         if len(questions) == 1:
             note = at_once if strict else _pass_over
@@ -423,7 +425,24 @@ def prepare_all(
         for key, error in unused[0].items():
             if strict and all(key in refusals for refusals in unused):
                 raise error
-        yield every
+        yield _sharing(every, budget, costs, margins) if together and not each and isinstance(budget, ApproxDP) else every
+
+
+def _sharing(
+    every: list[Prepared], budget: ApproxDP, costs: tuple[Given, Given] | None, margins: bool | None
+) -> list[Prepared]:
+    """The same questions, all answers sharing the budget by one Rényi order if that takes fewer people; else as they are,
+    each with its even share."""
+    divided = [prepared.terms for prepared in every if isinstance(prepared.terms, DefiniteTerms)]
+    answers, selected = sum(terms.parts for terms in divided), any(terms.at_least for terms in divided)
+    shared = shared_by(budget, answers, selected=selected, margins=margins)
+    if shared is None:
+        return every
+    boundary = "balanced" if costs is None else boundary_for_costs(shared.each, *costs)
+    of = [DefiniteTerms(budget, terms.parts, boundary, terms.at_least, None, None, shared, len(every)) for terms in divided]
+    if any(new.reaches.answers > old.reaches.answers for new, old in zip(of, divided, strict=True)):
+        return every  # levels were requested only as far as even shares need them
+    return [replace(prepared, terms=terms) for prepared, terms in zip(every, of, strict=True)]
 
 
 @contextmanager

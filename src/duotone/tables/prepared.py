@@ -174,7 +174,9 @@ removal;
 
     @property
     def cost(self) -> Cost:
-        """What a ledger is charged for."""
+        """What a ledger is charged for. Questions that share a budget by one Rényi order are not charged one by one."""
+        if isinstance(self.terms, DefiniteTerms) and self.terms.questions > 1:
+            raise Refusal("questions share by order", questions=self.terms.questions)
         return self.terms.cost
 
     def bill(self, ledger: Ledger, dataset: str | None) -> Bill:

@@ -132,6 +132,8 @@ SENTENCES: Mapping[str, Text] = {
     "shown from": "a group of {people} people is then shown half of the time, and if the budget were divided, one of {evenly}",
     "seldom wrong from": "an answer is then wrong at most once in a thousand if {people} people would flip it, and if the"
     " budget were divided, {evenly}",
+    "questions share by order": "{questions} questions share epsilon and delta by one Rényi order: release them together, or"
+    " divide these for a ledger{p.margins}",
     "shared in an account renyi": "answers that share epsilon and delta by one Rényi order are for an account sum: here give a"
     " price of order {order}, or divide epsilon and delta{p.margins}",
     "list the groups": ("; for an answer about each, give the public list of groups{p.groups}", ""),
