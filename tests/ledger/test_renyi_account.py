@@ -20,7 +20,7 @@ from duotone.ledger.accounts import RenyiAccount
 from duotone.ledger.entries import canonical
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.registration import account_of
-from duotone.ledger.sums import LARGEST, Prices, log_above
+from duotone.ledger.sums import BRIEF, LARGEST, Prices, log_above
 from duotone.ledger.verify import verify
 from duotone.privacy.renyi import RenyiDP
 from support.ledgers import ABOUT, MemoryStore, ask, ending, register, rows_of
@@ -58,7 +58,7 @@ def test_products_are_exact_while_they_are_short(charges: list[tuple[Fraction, i
     for price, answers in charges:
         sums, product = sums.plus(RenyiDP(order, price, price / 100), answers), product * price**answers
     assert sums.price >= min(product, LARGEST)
-    if max(product.numerator.bit_length(), product.denominator.bit_length()) <= 4224:
+    if max(product.numerator.bit_length(), product.denominator.bit_length()) <= BRIEF:
         assert sums.price == min(product, LARGEST)
     assert sums.delta == sum((price / 100 * answers for price, answers in charges), Fraction(0))
     assert Prices.read(sums.written()) == sums

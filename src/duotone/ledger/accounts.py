@@ -185,7 +185,8 @@ class RenyiAccount:
         which would cost far more than their prices."""
         if definite(cost).shared is not None:
             raise Refusal("shared in an account renyi", order=self.budget.order)
-        price_of(definite(cost).privacy, self.budget.order)
+        if isinstance(privacy := definite(cost).privacy, RenyiDP):
+            price_of(privacy, self.budget.order)
 
     def fits(self, taken: Prices) -> bool:
         """The product of prices and Σδ, exactly."""
@@ -203,7 +204,7 @@ class RenyiAccount:
 
     def rest(self, taken: Prices) -> Left:
         """The share of the budget that is left."""
-        share = max(0.0, 1 - _log(taken.price) / self._log) if self._log else 0.0
+        share = max(0.0, round(1 - _log(taken.price) / self._log, 12)) if self._log else 0.0
         return Left(delta=max(Fraction(0), self.budget.delta - taken.delta), share=share)
 
     def one_of(self, cost: Cost) -> int | None:
@@ -235,8 +236,8 @@ class RenyiAccount:
 
 
 def _log(price: Fraction) -> float:
-    """The logarithm, also of a price close to 1."""
-    return float(log_above(price))
+    """The logarithm, to read, also of a price close to 1."""
+    return math.log1p(float(price - 1)) if price < 2 else math.log(price.numerator) - math.log(price.denominator)
 
 
 def most_answers(account: Account, each: Definition) -> int:

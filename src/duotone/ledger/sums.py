@@ -23,6 +23,8 @@ EXACT = 4224
 """Up to this many bits of numerator and denominator, a sum is exact: a privacy parameter has at most 4096."""
 ROUNDED = 512
 """The significant bits of a longer sum, or one more; it is rounded up. Entries rely on it: it never changes."""
+BRIEF = 1024
+"""Up to this many bits a product of prices is exact: almost every charge makes it longer, unlike a sum."""
 LARGEST = Fraction(2**12000)
 """A larger product of ratios moves into the sum of ε: no budget admits it, since none is above e^8192."""
 PRECISION = 576
@@ -97,8 +99,9 @@ class Prices:
     """What was charged if the prices of one Rényi order multiply: the number of answers, the product of their prices,
     and Σδ.
 
-    Guarantee: neither is ever below the true one; both are exact or rounded up as in `Spent`. A product of 2^12000
-    stands for any larger one, and no budget admits it.
+    Guarantee: neither is ever below the true one. The product is exact while its numerator and denominator have at most
+    1,024 bits, Σδ up to 4,224; both are rounded up as in `Spent` beyond. A product of 2^12000 stands for any larger one,
+    and no budget admits it.
 
     >>> Prices(2).plus(RenyiDP(2, "5/4")).plus(RenyiDP(2, "3/2", "1/8"), 2)
     Prices(answers=3, order=2, price=45/16, delta=1/4)
@@ -116,12 +119,12 @@ class Prices:
         """The product and the sum after `answers` more answers, each under this definition."""
         each = price_of(privacy, self.order)
         power = _power(each.price, answers)
-        price = LARGEST if power is None else self.price * power
+        price = LARGEST if power is None else at_most_largest(self.price * power)
         return Prices(self.order, self.answers + answers, price, self.delta + answers * each.delta).bounded()
 
     def bounded(self) -> Prices:
         """The same, each number rounded up to a short fraction."""
-        return Prices(self.order, self.answers, rounded_up(min(self.price, LARGEST)), rounded_up(self.delta))
+        return Prices(self.order, self.answers, rounded_up(self.price, BRIEF), rounded_up(self.delta))
 
     def numbers(self) -> dict[str, Fraction]:
         """The product of prices, and Σδ."""
@@ -138,7 +141,7 @@ class Prices:
         answers, order = written["answers"], written["order"]
         known = written.keys() == {"answers", "order", "price", "delta"} and type(answers) is int and type(order) is int
         price, delta = (read_sum(written[name]) for name in ("price", "delta")) if known else (Fraction(0),) * 2
-        if not (known and answers >= 0 and 2 <= order <= LARGEST_ORDER and 1 <= price <= LARGEST):
+        if not (known and answers >= 0 and 2 <= order <= LARGEST_ORDER and price >= 1 and at_most_largest(price) == price):
             raise DuotoneError("these are not the sums of an entry")
         return cls(order, answers, price, delta)
 
@@ -152,15 +155,20 @@ def read_taken(written: Mapping[str, Any]) -> Taken:
     return Prices.read(written) if isinstance(written, dict) and "order" in written else Spent.read(written)
 
 
-def rounded_up(x: Fraction) -> Fraction:
+def rounded_up(x: Fraction, exact: int = EXACT) -> Fraction:
     """x itself if it is short, else the next number with 512 or 513 significant bits, at least x."""
     above, below = x.numerator.bit_length(), x.denominator.bit_length()
-    if max(above, below) <= EXACT:
+    if max(above, below) <= exact:
         return x
     shift = ROUNDED - (above - below)
     top, bottom = (x.numerator << shift, x.denominator) if shift >= 0 else (x.numerator, x.denominator << -shift)
     least = -(-top // bottom)
     return Fraction(least, 1 << shift) if shift >= 0 else Fraction(least << -shift)
+
+
+def at_most_largest(x: Fraction) -> Fraction:
+    """The smaller of x and `LARGEST`, which are only compared where x is long."""
+    return x if x.numerator.bit_length() < LARGEST.numerator.bit_length() else min(x, LARGEST)
 
 
 def sum_text(x: Fraction) -> str:

@@ -266,6 +266,11 @@ def price_of(privacy: Any, order: int) -> RenyiDP:
         return privacy
     if not isinstance(privacy, ApproxDP):
         raise DuotoneError(f"a price is known of an ApproxDP or a RenyiDP, got {type(privacy).__name__}")
+    return _price_of_epsilon(privacy, order)
+
+
+@lru_cache(maxsize=256)
+def _price_of_epsilon(privacy: ApproxDP, order: int) -> RenyiDP:
     above, k = privacy.above(), RenyiDP(order, 1).order - 1
     y, delta = above.exp_epsilon, Fraction(above.delta)
     if k * y.numerator.bit_length() <= LONGEST // 2:
@@ -353,11 +358,13 @@ def best_order(privacy: ApproxDP, answers: int, wrong: float = 1e-3) -> int:
     orders = [k for k, log_budget in log_budgets.items() if log_budget >= 0]
     shared = min(answers, ENOUGH)
     people = cache(lambda place: people_for(orders[place], min(log_budgets[orders[place]] / shared, 600), wrong))
-    low, high = 0, len(orders) - 1
-    while low < high:  # it falls and then rises
-        middle = (low + high) // 2
-        low, high = (low, middle) if people(middle) <= people(middle + 1) else (middle + 1, high)
-    return orders[low] + 1
+    # it falls and then rises; for Gaussian noise it is least here
+    place = max(range(len(orders)), key=lambda place: log_budgets[k := orders[place]] / (k * k + k))
+    while place + 1 < len(orders) and people(place + 1) < people(place):
+        place += 1
+    while place and people(place - 1) <= people(place):
+        place -= 1
+    return orders[place] + 1
 
 
 def _log_budget(privacy: ApproxDP, k: int) -> float:
