@@ -104,12 +104,13 @@ bench bench-quick: setup
 	$(BIN)/python benchmarks/margins.py $(SMALL)
 	$(BIN)/python benchmarks/certain.py
 	$(BIN)/python benchmarks/renyi_lines.py
+	$(BIN)/python benchmarks/many_answers/compare.py opendp=$(BIN)/python
 	$(BIN)/python benchmarks/engines.py postgres $(SMALL)
 	$(BIN)/python benchmarks/engines.py spark $(SMALL)
 	$(BIN)/python benchmarks/engines.py groups $(SMALL)
 	$(BIN)/python benchmarks/audits.py $(OUT)/audits $(QUICK)
 	$(BIN)/python benchmarks/accuracy.py $(OUT)/accuracy
-	$(BIN)/python benchmarks/ledger.py $(OUT)/ledger
+	$(BIN)/python benchmarks/ledger.py $(OUT)/ledger $(FEW)
 	$(BIN)/python benchmarks/service_load.py $(FEW)
 	$(BIN)/python benchmarks/service_timing.py $(FEW)
 	$(BIN)/python benchmarks/lines_of_code/count.py

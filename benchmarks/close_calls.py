@@ -1,5 +1,5 @@
 """A thousand different questions about one table of 10^5 people, at ε = 1, δ = 10^−6 in all: how many are answered, and how
-many of these are wrong, by four ways of spending the same budget.
+many of these are wrong, by five ways of spending the same budget.
 
     python benchmarks/close_calls.py [--draw FILE.svg]
     python benchmarks/close_calls.py --levels [ROWS]
@@ -7,7 +7,8 @@ many of these are wrong, by four ways of spending the same budget.
 The second measures what it costs to gather the levels that a question at ε = 0.02 needs, beside those at ε = 1, δ = 10^−6.
 
 - close calls: each question at ε = 0.02, asked through a ledger in a file; only "too close to call" is charged.
-- definite: answers at ε = 0.02 whose ε and δ add up; the ledger admits a number of them, and then no more.
+- one Rényi order: each question at the thousandth root of an account renyi, asked through a ledger in a file.
+- sum: answers at ε = 0.02 whose ε and δ add up; the ledger admits a number of them, and then no more.
 - noise: OpenDP's discrete Gaussian on what is compared, then compared with the limit; all thousand questions are known
   beforehand and share the budget by OpenDP's own accounting (zero-concentrated privacy, then (ε, δ)).
 - sparse vector technique with its textbook constants (Dwork and Roth 2014, algorithm 2, for δ > 0): "below" is free, and each
@@ -23,7 +24,9 @@ import math
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +37,7 @@ import numpy as np
 import tables
 from duotone import ApproxDP, OverBudget, balanced, open_ledger, prepare
 from duotone.ledger.capacity import Capacity
+from duotone.ledger.registration import Registered
 from duotone.line.table import Outcome
 from duotone.line.three_way import ThreeWay, clear_from, three_way_table
 from duotone.release.coin import Coin
@@ -100,15 +104,17 @@ def questions(file: Path) -> list[Question]:
     return made
 
 
-def by_close_calls(file: Path, asked: list[Question], folder: Path) -> tuple[Counter[str], int, list[int]]:
-    """Outcomes, the number of close calls, and the levels, which definite answers use as well."""
+def by_ledger(
+    asked: list[Question], file: Path, folder: Path, terms: Callable[[Registered], Any], **registered: Any
+) -> tuple[Counter[str], Registered, list[int]]:
+    """Outcomes, the dataset as it was registered, and the questions' levels."""
     counted, levels = Counter[str](), []
-    with open_ledger(folder / "budget.ledger") as ledger:
-        about: Any = {"unit": "row", "neighbours": "add-remove", "version": "1"}
-        called = ledger.register("patients", BUDGET, close_calls=ThreeWay(EACH), **about).close_calls
-        most = 0 if called is None else called.count
+    about: Any = {"unit": "row", "neighbours": "add-remove", "version": "1"}
+    with tempfile.TemporaryDirectory(dir=folder) as name, open_ledger(Path(name) / "budget.ledger") as ledger:
+        dataset = ledger.register("patients", BUDGET, **about, **registered)
+        each = terms(dataset)
         for question in asked:
-            with prepare(file, question.text, ThreeWay(EACH), bounds=question.bounds) as prepared:
+            with prepare(file, question.text, each, bounds=question.bounds) as prepared:
                 levels.append(int(prepared._levels()[2][0]))
                 try:
                     outcome = prepared.charge(ledger, "patients").answer
@@ -118,7 +124,7 @@ def by_close_calls(file: Path, asked: list[Question], folder: Path) -> tuple[Cou
             counted["too close to call" if outcome is Outcome.TOO_CLOSE else _judged(bool(outcome), question)] += 1
         if not ledger.verify().holds:
             raise SystemExit("the ledger does not verify")
-    return counted, most, levels
+    return counted, dataset, levels
 
 
 def by_sum(asked: list[Question], levels: list[int]) -> tuple[Counter[str], int]:
@@ -243,13 +249,17 @@ def main() -> None:
         file = folder / "patients.parquet"
         make(file)
         asked = questions(file)
-        close, most, levels = by_close_calls(file, asked, folder)
+        close, called, levels = by_ledger(asked, file, folder, lambda _: ThreeWay(EACH), close_calls=ThreeWay(EACH))
+        most = 0 if called.close_calls is None else called.close_calls.count
+        share = Fraction(1, QUESTIONS)
+        renyi, _, _ = by_ledger(asked, file, folder, lambda it: it.account.part(share), account="renyi", answers=QUESTIONS)
         definite, admitted = by_sum(asked, levels)
         noise, scale = by_noise(asked)
         sparse, sigma = by_sparse_vector(asked, most)
     ways = {
+        "account renyi, each a thousandth": renyi,
         f"close calls, {most} of them": close,
-        f"definite, {admitted} answers": definite,
+        f"account sum, {admitted} answers": definite,
         f"noise of {scale:.0f} people, then compare": noise,
         f"sparse vector, noise of {2 * math.sqrt(2) * sigma:.0f} people, {most} above": sparse,
     }
@@ -289,7 +299,7 @@ def _draw(ways: dict[str, Counter[str]], path: Path) -> None:
 
     from duotone import plotting
 
-    figure = Figure(figsize=(8, 2.8), layout="constrained")
+    figure = Figure(figsize=(8, 3.2), layout="constrained")
     ax = figure.subplots()
     left = np.zeros(len(ways))
     colours = plotting.BLUE, plotting.RED, plotting.INK, plotting.FAINT

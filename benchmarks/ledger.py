@@ -1,6 +1,8 @@
-"""The ledger: charges a second beside the disk's bare rate of syncs, and a picture of one.
+"""The ledger: charges a second beside the disk's bare rate of syncs, both accounts side by side, and a picture of one.
 
-python benchmarks/ledger.py [FOLDER]      FOLDER is on the disk to be measured, and gets the figure
+python benchmarks/ledger.py [FOLDER [CHARGES]]      FOLDER is on the disk to be measured, and gets the figure
+
+Registering, pricing and so many charges (10^5) are measured under each account, in turns.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import measure
 
@@ -22,6 +26,7 @@ from duotone import ApproxDP, Charge, balanced, open_ledger
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import open_store
 from duotone.plotting import save, spending
+from duotone.privacy.renyi import best_order
 
 BUDGET = ApproxDP(8000, "1e-6")
 SECONDS = 3.0
@@ -79,6 +84,41 @@ def throughput(folder: Path) -> None:
         print(f"verify: {entries / (time.perf_counter() - start):.0f} entries a second")
 
 
+def prepared(ledger: Ledger, account: Any, charges: int) -> Callable[[int], object]:
+    """Registers a dataset and prices an equal share of (1, 10^-6); returns what charges one."""
+    about: Any = {"unit": "person", "neighbours": "replace"}
+    ledger.register("first", BUDGET, version="1", **about)  # makes the file
+    expected = {"answers": charges} if account == "renyi" else {}
+
+    def register() -> None:
+        best_order.cache_clear()
+        ledger.register("d", ApproxDP(1, "1e-6"), version="1", account=account, **expected, **about)
+
+    registering = measure.seconds(register)
+    each = Charge(balanced(ledger.stands("d").registered.account.part(Fraction(1, charges))))
+    pricing = median(measure.seconds(lambda: ledger.quote("d", [("q", each)], **about)) for _ in range(50))
+    print(f"{account}: registered in {registering:.4f} s, priced in {1000 * pricing:.2f} ms")
+    return lambda i: ledger.ask("d", f"q{i}", each, lambda: 1, **about)
+
+
+def accounts(folder: Path, charges: int) -> None:
+    """Equal shares of (1, 10^-6), all of them charged one by one, in turns of a hundred; CPU time, and time with the disk."""
+    with open_ledger(folder / "sum") as by_sum, open_ledger(folder / "renyi") as by_renyi:
+        ways = {name: prepared(ledger, name, charges) for name, ledger in (("sum", by_sum), ("renyi", by_renyi))}
+        spent = {name: [0.0, 0.0] for name in ways}
+        for start in range(0, charges, 100):
+            for name, charge in ways.items():
+                wall, busy = time.perf_counter(), time.process_time()
+                for i in range(start, min(start + 100, charges)):
+                    charge(i)
+                spent[name][0] += time.perf_counter() - wall
+                spent[name][1] += time.process_time() - busy
+        for name, (wall, busy) in spent.items():
+            print(f"{name}: {charges:,} charges in {wall:.1f} s, {1000 * busy / charges:.3f} ms of CPU time each")
+        by_wall, by_cpu = (spent["renyi"][i] / spent["sum"][i] for i in (0, 1))
+        print(f"renyi / sum: {by_wall:.3f} with the disk, {by_cpu:.3f} of CPU time")
+
+
 def sample(folder: Path, path: Path) -> Path:
     """A month of questions, with one crash, as `duotone ledger plot` draws it."""
     now = [datetime(2026, 11, 1, 9, tzinfo=UTC)]
@@ -100,6 +140,7 @@ def main() -> None:
     print(measure.machine())
     try:
         throughput(folder)
+        accounts(folder, int(float(sys.argv[2])) if len(sys.argv) > 2 else 10**5)
         print(sample(folder, out / "ledger-spent.svg"))
     finally:
         shutil.rmtree(folder)

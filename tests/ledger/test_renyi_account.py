@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
+import warnings
+from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import beta
 
 from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_ledger
 from duotone.ledger.accounts import RenyiAccount
@@ -22,8 +24,13 @@ from duotone.ledger.ledger import Ledger
 from duotone.ledger.registration import account_of
 from duotone.ledger.sums import BRIEF, LARGEST, Prices, log_above
 from duotone.ledger.verify import verify
+from duotone.line.table import line_table
 from duotone.privacy.renyi import RenyiDP
+from duotone.release.coin import Coin, insecure_test_seed
+from support.adversary import Asked, most_learnt
 from support.ledgers import ABOUT, MemoryStore, ask, ending, register, rows_of
+from support.renyi import extreme
+from support.running import EXHAUSTIVE
 
 ONE = ApproxDP(1, "1e-6")
 
@@ -259,48 +266,116 @@ def test_a_forged_charge_that_no_account_has_is_found(account: str, change: dict
     assert verify(rows, ending(rows)).problems[0] == "entry 2 does not make sense where it stands"
 
 
-def adversary(account: RenyiAccount, prices: list[Fraction], step: float) -> float:
-    """The most that somebody learns who picks each question, its price and its level, after all answers so far: an upper bound
-    on Pr[some event] − e·Pr[the same, of the neighbour].
-
-    Backwards over the logarithm of the likelihood ratio, on a grid that is rounded in favour of the adversary, and over what
-    the account has taken, which alone decides whether one more answer is admitted.
-    """
-    size = round(12 / step)
-    logs = np.arange(-size, size + 1) * step
-    stop = np.maximum(0.0, -np.expm1(np.minimum(1 - logs, 0)))
-
-    def edges(price: Fraction) -> list[tuple[float, int, int]]:
-        line = balanced(RenyiDP._computed(account.budget.order, price, Fraction(0)))
-        pairs = list(itertools.pairwise(float(line.yes(level)) for level in range(-25, 25, 1)))
-        both = [(p, q) for p, q in [*pairs, *((q, p) for p, q in pairs)] if min(p, q) > 1e-12 and max(p, q) < 1 - 1e-12]
-        ratios = [(p, math.log(p / q), math.log((1 - p) / (1 - q))) for p, q in both]
-        return [(p, math.ceil(up / step), math.ceil(down / step)) for p, up, down in ratios]
-
-    known = {price: edges(price) for price in prices}
-    places = np.arange(2 * size + 1)
-
-    @cache
-    def best(taken: Prices) -> Any:
-        value = stop
-        for price, pairs in known.items():
-            after = taken.plus(RenyiDP._computed(account.budget.order, price, Fraction(0)))
-            if account.fits(after):
-                then = best(after)
-                for p, up, down in pairs:
-                    yes, no = (then[np.clip(places + moved, 0, 2 * size)] for moved in (up, down))
-                    value = np.maximum(value, p * yes + (1 - p) * no)
-        return value
-
-    return float(best(account.nothing)[size])
+TUNED = [("1", "1e-6", 10, 10), ("1", "1e-6", 1000, 30), ("3", "1e-5", 100, 12), ("0.5", "1e-9", 30, 8)]
+"""ε, δ, for how many answers the order is the best, and into how many parts of equal price the budget is divided."""
+SIZES = 1, 2, 3, 5
 
 
 @pytest.mark.slow
-def test_an_adversary_who_chooses_everything_learns_no_more() -> None:
-    """Questions at several prices and levels, from three to six of them, each chosen after the answers so far."""
-    account = RenyiAccount.of(ONE, 5)
-    prices = [account.budget.split(parts).price for parts in (3, 6)]
-    assert 1e-9 < adversary(account, prices, 1 / 2000) <= 1e-6
+@pytest.mark.parametrize(("epsilon", "delta", "answers", "parts"), TUNED)
+def test_an_adversary_who_chooses_everything_learns_no_more(epsilon: str, delta: str, answers: int, parts: int) -> None:
+    """Answers of one to five parts of the budget, some with a delta, some of epsilon and delta, with any probabilities that
+    are allowed, each chosen after the answers so far: up to 10^-2 of δ is what the grid adds. A tenth
+    more, of prices or of deltas, would be too much."""
+    e, d, order = float(epsilon), float(delta), RenyiAccount.of(ApproxDP(epsilon, delta), answers).budget.order
+    part, small = by_hand(e, 0.9 * d, order) / parts, d / 20
+
+    def binary(pairs: Iterable[tuple[float, float]]) -> list[list[tuple[float, float]]]:
+        return [[(p, q), (1 - p, 1 - q)] for p, q in pairs]
+
+    def by_epsilon(log_price: float) -> list[list[tuple[float, float]]]:
+        low, high = 0.0, 20.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if math.log(price_by_hand(middle, order)) <= log_price else (low, middle)
+        y = math.exp(low)
+        p = [small, (1 - small) * y / (1 + y), (1 - small) / (1 + y), 0.0]
+        return [[*zip(p, p[::-1], strict=True)]]
+
+    questions: list[Asked] = [((size, 0), binary(extreme(order, math.exp(size * part)))) for size in SIZES]
+    questions += [((1, 1), [*binary(extreme(order, math.exp(part), small)), *by_epsilon(part)])]
+    step = 1 / (20 * order)
+    assert 0.98 * d < most_learnt(questions, (parts, 2), e, step) <= 1.01 * d
+    assert most_learnt(questions, (math.ceil(1.1 * parts), 2), e, step) > 1.1 * d
+    assert most_learnt(questions, (parts, 6), e, step) > 1.1 * d
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "answers", "parts"), TUNED)
+def test_answers_are_admitted_up_to_the_budget_of_the_theory(epsilon: str, delta: str, answers: int, parts: int) -> None:
+    """Whatever the mix of their sizes, and whatever the order: what the adversary was allowed, and no more."""
+    account, draw = RenyiAccount.of(ApproxDP(epsilon, delta), answers), random.Random(4)
+    order, small = account.budget.order, Fraction(delta) / 20
+    part = by_hand(float(epsilon), 0.9 * float(delta), order) / parts
+    for _ in range(100):
+        sums, taken, deltas = account.nothing, 0, 0
+        while account.fits(sums):
+            assert taken <= parts
+            assert deltas <= 2
+            size, with_delta = draw.choice(SIZES), draw.random() < 0.2
+            price = Fraction(math.exp(size * part * (1 - 1e-9)))
+            sums = sums.plus(RenyiDP(order, price, small if with_delta else 0))
+            taken, deltas = taken + size, deltas + with_delta
+        assert taken > parts or deltas > 2
+
+
+RUNS = 3000 if EXHAUSTIVE else 150
+"""On each of two neighbouring tables."""
+
+
+def transcripts(promise: ApproxDP, level: int) -> list[float]:
+    """The log-likelihood ratio, between this level and the next, of everything that runs are told through a ledger each.
+
+    Each asks next to where its answers so far point to, at all of the budget or at a half, until nothing fits.
+    """
+    budget, found = RenyiAccount.of(promise, 2).budget, []
+    shares = [balanced(RenyiDP._computed(budget.order, budget.split(parts).price, Fraction(0))) for parts in (2, 1)]
+    coins = [Coin(line_table(line)) for line in shares]
+    yes = [{at: float(line.yes(at)) for at in range(-5, 5)} for line in shares]
+    ledger = Ledger(MemoryStore())
+    for run in range(RUNS):
+        ledger.register(f"run {run}", promise, version="1", account="renyi", answers=2, **ABOUT)
+        learnt, sizes = 0.0, [0, 1]
+        while sizes:
+            size, limit = sizes[-1] if learnt >= 0 else sizes[0], max(-2, min(2, round(learnt)))
+            flip = partial(lambda coin, at: bool(coin.answer(at).answer), coins[size], level + limit)
+            try:
+                told = ledger.ask(f"run {run}", f"limit {limit}", Charge(shares[size]), flip, again=True, **ABOUT).answer
+            except OverBudget:
+                sizes.remove(size)
+                continue
+            one, other = yes[size][limit], yes[size][limit - 1]
+            learnt += math.log(one / other) if told else math.log((1 - one) / (1 - other))
+        found.append(learnt)
+    ledger._store.end()  # type: ignore[attr-defined]
+    return found
+
+
+def shown_epsilon(promise: ApproxDP, confidence: float) -> float:
+    """A lower bound on ε at the promised δ, by Clopper and Pearson: of the event that the first table is likelier by √e."""
+    first, second = (sum(learnt > 0.5 for learnt in transcripts(promise, level)) for level in (0, -1))
+    rate = (1 - confidence) / 2
+    least = beta.ppf(rate, first, RUNS - first + 1) if first else 0.0
+    most = beta.ppf(1 - rate, second + 1, RUNS - second) if second < RUNS else 1.0
+    return math.log(max(least - float(promise.delta), 1e-300) / most)
+
+
+@pytest.mark.slow
+@pytest.mark.false_alarm(1e-8)
+def test_whole_transcripts_show_no_more_than_is_promised() -> None:
+    """Questions chosen by the answers so far, until the ledger refuses, on two neighbouring tables."""
+    promise = ApproxDP(1, "0.2")
+    assert shown_epsilon(promise, 1 - 1e-8) <= promise.epsilon
+
+
+@pytest.mark.slow
+def test_transcripts_of_a_ledger_that_admits_too_much_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same audit, where the product of prices may come to the 40th power of the budget."""
+    promise, fits = ApproxDP(1, "0.2"), RenyiAccount.fits
+    budget = RenyiAccount.of(promise, 2).budget
+    larger = RenyiAccount(promise, RenyiDP._computed(budget.order, budget.price**40, budget.delta))
+    monkeypatch.setattr(RenyiAccount, "fits", lambda _, taken: fits(larger, taken))
+    with warnings.catch_warnings(action="ignore"), insecure_test_seed(5):
+        assert shown_epsilon(promise, 1 - 1e-8) > promise.epsilon
 
 
 @pytest.mark.parametrize("many", [2, 10, 100, 1000])

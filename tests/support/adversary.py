@@ -122,6 +122,46 @@ def patient(table: Table, level: int, exp_epsilon: float, questions: int, calls:
     return float(values[calls][questions, calls])
 
 
+Asked = tuple[tuple[int, ...], Sequence[Sequence[tuple[float, float]]]]
+"""What a question costs, and how it may be answered: for each way, the outcomes' probabilities at two neighbours."""
+
+
+def most_learnt(questions: Sequence[Asked], budget: tuple[int, ...], epsilon: float, step: float) -> float:
+    """The most of Pr[event] − e^ε·Pr[the same at the neighbour], for whoever picks each question and how it is answered
+    after all answers so far, while no part of the budget is exceeded: backwards over the likelihood ratio and what is left.
+
+    An upper bound, in floats: the value is convex in the ratio, rises with it, and never faster; so between the nodes of a
+    grid it is below their chord, and beyond the grid below a line of slope 1.
+    """
+    import numpy as np
+
+    size = round((epsilon + 2) / step)
+    place = np.arange(2 * size + 1)
+    ratio = np.exp((place - size) * step)
+    stop = np.maximum(0.0, ratio - math.exp(epsilon))
+
+    def at(value: Any, moved: float) -> Any:
+        """The value where the ratio is e^moved times as large."""
+        whole = math.floor(moved / step)
+        part = math.expm1(moved - whole * step) / math.expm1(step)
+        low, high = (value[np.clip(place + each, 0, 2 * size)] for each in (whole, whole + 1))
+        return np.where(place + whole < 2 * size, low + part * (high - low), value[-1] + ratio * math.exp(moved) - ratio[-1])
+
+    @cache
+    def best(left: tuple[int, ...]) -> Any:
+        value = stop
+        for cost, ways in questions:
+            rest = tuple(a - b for a, b in zip(left, cost, strict=True))
+            if min(rest) >= 0:
+                then = best(rest)
+                for way in ways:
+                    told = [q * at(then, math.log(p / q)) if q > 0 else p * ratio for p, q in way if p > 0]
+                    value = np.maximum(value, sum(told))
+        return value
+
+    return float(best(budget)[size])
+
+
 def lattice(epsilon: float, step: float, jump: int) -> Iterator[float]:
     """The gain of one strategy with 1, 2, 3, … close calls, at levels whose clocks differ by e^step: each question
     changes the likelihood ratio by a close call `jump` times as much as by a clear answer, in the other direction.

@@ -60,6 +60,18 @@ def least_sum(order: int, delta: Fraction, one: Mapping[Any, Fraction], other: M
     return sum((min(p, cut * q) ** order / q ** (order - 1) for p, q in pairs), Fraction(0))
 
 
+def extreme(order: int, price: float, delta: float = 0) -> Iterator[tuple[float, float]]:
+    """Pairs of probabilities of yes at the edge of the definition, from a guess to one in 10^9 or what floats can tell, each
+    way round."""
+    for x in [*(10 ** np.linspace(-min(9, 250 / order), -1, 9)).tolist(), 0.2, 0.35, 0.5]:
+        low, high = x, 1 - 1e-12
+        for _ in range(60):
+            middle = (low + high) / 2
+            apart = max(divergence(order, *pair, delta) for pair in ((x, middle), (middle, x)))
+            low, high = (middle, high) if apart <= price else (low, middle)
+        yield from ((x, low), (low, x), (1 - x, 1 - low), (1 - low, 1 - x))
+
+
 def small_graphs(most: int) -> Iterator[ColouredGraph]:
     """All coloured graphs up to so many nodes with both colours, each shape once."""
     seen: set[Any] = set()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import warnings
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from duotone import ApproxDP, DuotoneError, OverBudget, ask, open_ledger, prepare, prove, select_groups
+from duotone import ApproxDP, DuotoneError, OverBudget, ask, balanced, open_ledger, prepare, prove, select_groups
 from duotone.ledger.accounts import RenyiAccount
 from duotone.privacy.renyi import RenyiDP
+from duotone.release.coin import Coin, insecure_test_seed
 from duotone.tables.ask import ask_all
 
 PRICE = RenyiDP(20, "2.5")
@@ -85,3 +89,30 @@ def test_groups_are_selected_by_it_where_it_has_a_delta() -> None:
         prepare(STAYS, "select ward, count(*) > 5 from t group by ward", PRICE, unit="patient", max_rows=2, max_groups=2)
     with pytest.raises(DuotoneError, match="with delta 0 no group may ever be shown"):
         select_groups(STAYS, "ward", PRICE, unit="patient", max_groups=1)
+
+
+def test_a_transcript_about_tables_is_what_the_coin_draws(tmp_path: Path) -> None:
+    """Through a ledger in a file, of two neighbouring tables: the same levels and the same coins, each question chosen by
+    the answer before it. (tests/ledger/test_renyi_account.py audits transcripts of coins in bulk.)"""
+    promise = ApproxDP(1, "0.2")
+    share = RenyiAccount.of(promise, 8).budget.split(8)
+    share = RenyiDP._computed(share.order, share.price, Fraction(0))
+    with open_ledger(tmp_path / "l") as ledger, warnings.catch_warnings(action="ignore"):
+        for rows in (100, 99):
+            people = pa.table({"x": [1] * rows})
+            ledger.register(f"{rows}", promise, unit="row", neighbours="add-remove", version="1", account="renyi", answers=8)
+            with insecure_test_seed(rows):
+                coin, expected, limit = Coin(balanced(share)), [], 100
+                for _ in range(8):
+                    expected.append(bool(coin.answers(np.array([rows - limit]))[0]))
+                    limit += 1 if expected[-1] else -1
+            with insecure_test_seed(rows):
+                told, limit = [], 100
+                for _ in range(8):
+                    with prepare(people, f"count(*) >= {limit}", share) as asked:
+                        told.append(bool(asked.charge(ledger, f"{rows}", again=True)))
+                    limit += 1 if told[-1] else -1
+                with prepare(people, "count(*) >= 100", share) as asked, pytest.raises(OverBudget):
+                    asked.charge(ledger, f"{rows}", again=True)
+            assert told == expected
+            assert len({*told}) == 2
