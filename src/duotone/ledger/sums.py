@@ -69,7 +69,7 @@ class Spent:
     def bounded(self) -> Spent:
         """These sums, each rounded up to a short fraction."""
         epsilon, product = self.epsilon, self.exp_epsilon
-        if product > LARGEST:
+        if too_large(product):
             epsilon, product = epsilon + log_above(product), Fraction(1)
         return Spent(self.answers, *map(rounded_up, (epsilon, product, self.delta)))
 
@@ -119,7 +119,8 @@ class Prices:
         """The product and the sum after `answers` more answers, each under this definition."""
         each = price_of(privacy, self.order)
         power = _power(each.price, answers)
-        price = LARGEST if power is None else at_most_largest(self.price * power)
+        price = LARGEST if power is None else self.price * power
+        price = LARGEST if too_large(price) else price
         return Prices(self.order, self.answers + answers, price, self.delta + answers * each.delta).bounded()
 
     def bounded(self) -> Prices:
@@ -141,7 +142,7 @@ class Prices:
         answers, order = written["answers"], written["order"]
         known = written.keys() == {"answers", "order", "price", "delta"} and type(answers) is int and type(order) is int
         price, delta = (read_sum(written[name]) for name in ("price", "delta")) if known else (Fraction(0),) * 2
-        if not (known and answers >= 0 and 2 <= order <= LARGEST_ORDER and price >= 1 and at_most_largest(price) == price):
+        if not (known and answers >= 0 and 2 <= order <= LARGEST_ORDER and price >= 1 and not too_large(price)):
             raise DuotoneError("these are not the sums of an entry")
         return cls(order, answers, price, delta)
 
@@ -166,9 +167,9 @@ def rounded_up(x: Fraction, exact: int = EXACT) -> Fraction:
     return Fraction(least, 1 << shift) if shift >= 0 else Fraction(least << -shift)
 
 
-def at_most_largest(x: Fraction) -> Fraction:
-    """The smaller of x and `LARGEST`, which are only compared where x is long."""
-    return x if x.numerator.bit_length() < LARGEST.numerator.bit_length() else min(x, LARGEST)
+def too_large(x: Fraction) -> bool:
+    """Whether x is above `LARGEST`, with which only a long x is compared."""
+    return x.numerator.bit_length() >= LARGEST.numerator.bit_length() and x > LARGEST
 
 
 def sum_text(x: Fraction) -> str:
@@ -202,7 +203,7 @@ def _power(ratio: Fraction, n: int) -> Fraction | None:
     power = Fraction(1)
     for bit in f"{n:b}":
         power = rounded_up(power * power * (ratio if bit == "1" else 1))
-        if power > LARGEST:
+        if too_large(power):
             return None
     return power
 
