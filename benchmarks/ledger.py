@@ -88,7 +88,7 @@ def prepared(ledger: Ledger, account: Any, charges: int) -> Callable[[int], obje
     """Registers a dataset and prices an equal share of (1, 10^-6); returns what charges one."""
     about: Any = {"unit": "person", "neighbours": "replace"}
     ledger.register("first", BUDGET, version="1", **about)  # makes the file
-    expected = {"answers": charges} if account == "renyi" else {}
+    expected: Any = {"answers": charges} if account == "renyi" else {}
 
     def register() -> None:
         best_order.cache_clear()

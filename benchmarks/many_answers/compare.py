@@ -24,6 +24,7 @@ sys.path.insert(0, str(HERE.parent))
 import measure  # noqa: E402
 
 from duotone import ApproxDP, balanced, open_ledger  # noqa: E402
+from duotone.ledger.accounts import AccountName  # noqa: E402
 from duotone.ledger.close_calls import most_close_calls  # noqa: E402
 from duotone.line.table import line_table  # noqa: E402
 from duotone.line.three_way import ThreeWay, clear_from, three_way_table  # noqa: E402
@@ -38,10 +39,10 @@ QUESTIONS = "0.02", "0.01"
 """Of close calls: ε of a question."""
 
 
-def share(account: str, answers: int) -> Definition:
+def share(account: AccountName, answers: int) -> Definition:
     """What one of so many equal answers may cost, by a ledger that was registered for them."""
     with tempfile.TemporaryDirectory() as folder, open_ledger(Path(folder) / "ledger") as ledger:
-        expected = {"answers": answers} if account == "renyi" else {}
+        expected: Any = {"answers": answers} if account == "renyi" else {}
         ledger.register("d", BUDGET, unit="person", neighbours="add-remove", version="1", account=account, **expected)
         return ledger.stands("d").registered.account.part(Fraction(1, answers))
 
@@ -90,9 +91,10 @@ def draw(found: dict[str, Any], path: Path) -> None:
     ax.plot(CURVE, [people(share("renyi", n), WRONG[0]) for n in CURVE], color=plotting.BLUE, lw=1.8, label="account renyi")
     for epsilon in QUESTIONS:
         asked = ThreeWay(ApproxDP(epsilon))
-        calls, clear = most_close_calls(BUDGET, asked).count, clear_from(three_way_table(asked), WRONG[0])
-        ax.axhline(clear, color=plotting.BLUE, lw=1.2, ls="--")
-        ax.annotate(f"{calls} close calls, clear answers are free", (1, clear), (2, 3), textcoords="offset points", fontsize=8)
+        calls, clear = most_close_calls(BUDGET, asked).count, clear_from(three_way_table(asked), WRONG[0]) or 0
+        label = "close calls: clear answers are free" if epsilon == QUESTIONS[0] else None
+        ax.axhline(clear, color=plotting.BLUE, lw=1.2, ls="--", label=label)
+        ax.annotate(f"{calls} close calls", (1, clear), (2, 3), textcoords="offset points", fontsize=8)
     for (name, (kind, scales)), dashes in zip(found.items(), ("-", ":", "--", "-."), strict=False):
         if kind == "gaussian":
             needed = [people_of_noise(kind, scale, WRONG[0]) for scale in scales.values()]
@@ -112,7 +114,8 @@ def main() -> None:
     found = peers(dict(argument.split("=", 1) for argument in arguments if "=" in argument))
     print(measure.machine())
     print("| way | " + " | ".join(f"{n:,}" for n in COUNTS) + " |\n| --- |" + " --- |" * len(COUNTS))
-    for account in ("sum", "renyi"):
+    accounts: tuple[AccountName, ...] = "sum", "renyi"
+    for account in accounts:
         cells = ["/".join(f"{people(share(account, n), wrong):,}" for wrong in WRONG) for n in COUNTS]
         print(f"| account {account} | " + " | ".join(cells) + " |", flush=True)
     for name, (kind, scales) in found.items():

@@ -15,7 +15,7 @@ def scale(kind: str, answers: int) -> float:
         lambda scale: dp_accounting.SelfComposedDpEvent(EVENTS[kind](scale), answers),
         1.0,
         1e-6,
-        bracket_interval=dp_accounting.ExplicitBracketInterval(1, 1000),
+        bracket_interval=dp_accounting.ExplicitBracketInterval(2 * answers**0.5, 10 * answers**0.5),
         tol=1e-2,
     )
     return float(calibrated)
