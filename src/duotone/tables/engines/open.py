@@ -49,7 +49,7 @@ def open_source(source: Any, **declared: Any) -> Source:
 
     A text file is read line by line: see `engines.text_files`. What only rows could tell about it is declared, by keys
     of `Dataset`: `table`, `types`, `formats`, `separator`, `json_columns`, `vouched`. A view, a DuckDB relation, an
-    Ibis query and a Spark data frame made by a query are accepted if `vouched` for: see `engines.source`.
+    Ibis query and a Spark data frame made by a query are accepted if `vouched` for: see `engine.require_vouched`.
     """
     return opened(source if isinstance(source, Dataset) else Dataset(source, **declared))
 
