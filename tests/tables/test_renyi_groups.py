@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -152,3 +154,15 @@ def test_what_is_said_of_groups_without_sizes() -> None:
         assert f"about a group of {always} people or fewer an answer is the toss of a coin" in asked.notes[1]
         nobody = asked.on(TOWNS.slice(0, 0)).release()
         assert (nobody.answers, nobody.has_margins) == ({}, False)
+
+
+def test_workers_draw_which_groups_are_shown() -> None:
+    """What a Spark worker does with a batch of counts: keys of shown groups, and a 1 for each."""
+    spark = pytest.importorskip("duotone.tables.engines.spark")
+    with prepare_groups(TOWNS, "town", RenyiDP(19, 2900, "1e-7"), **MINE) as asked:
+        assert isinstance(asked.terms, DefiniteTerms)
+        assert asked.terms.groups is not None
+        draw = pickle.loads(pickle.dumps(partial(drawing.shown_drawn, asked.terms.groups)))
+    batch = pa.record_batch({"k0": ["Ely", "Nil", "Rye"], "people": pa.array([400, 0, 300], pa.int64())})
+    (drawn,) = spark._drawn(draw, ("k0",), iter([batch]))
+    assert drawn.to_pydict() == {"k0": ["Ely", "Rye"], "size": [1, 1]}
