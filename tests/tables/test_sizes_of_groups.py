@@ -102,6 +102,31 @@ def test_all_limits_follow_from_one_charge_of_sizes(tmp_path: Path, sign: str) -
         assert ledger.verify().holds
 
 
+@pytest.mark.parametrize(("count", "sized"), [
+    ("count(*)", True), ("count(distinct who)", True), ("count(*) filter (where x > 0)", True),
+    ("count(*) filter (where x > 1)", False), ("count(y)", False),
+])  # fmt: skip
+def test_a_count_of_all_people_of_the_groups_rows_is_their_size(count: str, sized: bool) -> None:
+    """Groups are of the people with a row that satisfies `where`, and so is a count of everybody in them."""
+    rows = [
+        ("a", 1, 1, 1),
+        ("a", 1, 0, 1),
+        ("a", 2, 2, None),
+        ("a", 3, None, 1),
+        ("b", 4, 2, 1),
+        ("b", 2, 0, 1),
+        (None, 5, 1, 1),
+    ]
+    town, who, x, y = zip(*rows, strict=True)
+    table = pa.table({"town": town, "who": who, "x": x, "y": y})
+    options: dict[str, Any] = {"unit": "who", "max_groups": 2, **({} if "distinct" in count else {"max_rows": 1})}
+    with prepare(table, f"select town, {count} >= 2 from t where x > 0 group by town", USUAL, **options) as asked:
+        assert terms_of(asked).sized is sized
+        keys, people, levels = asked._levels()
+        assert dict(zip(keys, people.tolist(), strict=True)) == {("a",): 2, ("b",): 1}
+        assert (levels.tolist() == (people - 2).tolist()) is sized
+
+
 @pytest.mark.parametrize(
     ("question", "options", "sized"),
     [

@@ -166,19 +166,19 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reaches: Reach, s
     counted = declared.max_rows is not None and any(_adds_rows(atom, declared) for atom in _atoms(tree))
     notes = _notes(asked, declared, comparisons)
     known = asked.counted is not None and all(map(_however_far, comparisons))
-    count = _count_limit(tree, one) if known and not declared.replaced else None
+    count = _count_limit(tree, one, asked.where) if known and not declared.replaced else None
     return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, compiled), notes, count)
 
 
-def _count_limit(tree: Tree, one: bool) -> CountLimit | None:
+def _count_limit(tree: Tree, one: bool, rows: Condition) -> CountLimit | None:
     """The limit of a single count in which each person counts at most once; None for other questions, and for a limit
-    so far from all counts that a level does not determine the count."""
+    so far from all counts that a level does not determine the count. Groups are of people with one of these `rows`."""
     match tree:
         case LinearThreshold(terms=(Term(weight=1 | -1 as weight, value=None) as term,), present=None) if tree.people or one:
             least = math.floor(tree.limit) + 1 if tree.strict else math.ceil(tree.limit)
             if abs(least) > CROWD:
                 return None
-            everybody = term.where == ALWAYS
+            everybody = term.where in (ALWAYS, rows)
             return CountLimit(least, True, everybody) if weight == 1 else CountLimit(-least, False, everybody)
     return None
 
