@@ -10,8 +10,8 @@ import pytest
 
 from duotone import ApproxDP, DuotoneError, balanced, open_ledger
 from duotone.errors import OverBudget
-from duotone.ledger.accounts import AccountName
 from duotone.ledger.ledger import Ledger
+from duotone.model.checks import AccountName
 from duotone.model.cost import Charge
 
 ABOUT: Any = {"unit": "row", "neighbours": "add-remove"}

@@ -121,7 +121,7 @@ def test_what_cannot_be_had_is_one_sentence() -> None:
         ask(ledger, "q", Charge(balanced(tenth)), dataset="few")
     with pytest.raises(DuotoneError, match="a budget of order 21 is spent by answers of order 21, got order 20"):
         ask(ledger, "q", Charge(balanced(RenyiDP(20, "1.01"))))
-    with pytest.raises(DuotoneError, match="an allowance is a share of its budget"):
+    with pytest.raises(DuotoneError, match="an allowance is a share of the budget"):
         ledger.allow("census", "ann", ApproxDP("0.1"))
     for share in (0, 2, "-1", "1/1001"):
         with pytest.raises(DuotoneError, match="a share is above 0 and at most 1"):
@@ -157,7 +157,7 @@ def test_an_ordinary_answer_costs_what_the_theory_says() -> None:
     assert receipt.left.share == pytest.approx(1 - spent, rel=1e-9)
     assert receipt.left.delta == Fraction(10**-7).limit_denominator(10**8) - 3 * Fraction(1, 10**9)
     assert receipt.one_of == math.floor(1 / spent)
-    assert account.one_of(Charge(balanced(ApproxDP("0.0001", "1e-8")))) == 10  # its deltas
+    assert account.share(Charge(balanced(ApproxDP("0.0001", "1e-8")))) == Fraction(1, 10)  # its deltas
     assert ledger.statement("census").spent == (1.0, 1e-6)
     left = (
         "a tenth of the budget's delta is for answers that have one, and 9.7e-08 of it is left: ask at a smaller delta, or at 0"

@@ -321,7 +321,7 @@ def test_a_document_says_what_its_margins_are_drawn_with() -> None:
 
 
 def test_a_wanted_error_is_kept_by_sizes_too() -> None:
-    from duotone.model.terms import WantedError
+    from duotone.model.wanted import WantedError
 
     for people in (1, 4, 20):
         with prepare(TABLE, BY_TOWN.format("count(*) > 30"), WantedError("0.1", people, Fraction(1, 10**6))) as asked:

@@ -13,8 +13,8 @@ from duotone.cli.terminal import budget as budget_of
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
-    from duotone.ledger.accounts import AccountName
     from duotone.ledger.capacity import Capacity
+    from duotone.model.checks import AccountName
     from duotone.privacy.approx_dp import ApproxDP
 
 

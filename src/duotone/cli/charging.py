@@ -6,12 +6,11 @@ import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from duotone.cli.terminal import Group, say
+from duotone.cli.terminal import PRICE, Group, budget, say
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -19,7 +18,9 @@ if TYPE_CHECKING:
     from duotone.line.three_way import ThreeWay
     from duotone.model.cost import Quote, Receipt
     from duotone.model.dataset import Dataset as Declared
+    from duotone.privacy.text import Definition
     from duotone.tables.answers import Answers
+    from duotone.tables.ask import ToPrice
     from duotone.tables.prepared import Prepared
 
 T = TypeVar("T")
@@ -87,6 +88,28 @@ LEDGER = Group(
 )
 
 
+def priced(how: Charging, declared: Declared, **given: Any) -> Definition | ToPrice:
+    """The budget of a question: as given, or what is wanted instead, with the account of the charged dataset."""
+    from duotone.model.wanted import budget_of
+    from duotone.privacy.text import Definition
+    from duotone.tables.ask import ToPrice
+    from duotone.tables.billing import account_in
+
+    if all(given.get(way) is None for way in ("wrong", "one_of", "price")):
+        return budget(given["epsilon"], given["exp_epsilon"], given["delta"])
+    wanted = budget_of(**given | {"delta": None if given["delta"] == "0" else given["delta"]})
+    if isinstance(wanted, Definition):
+        return wanted
+    return ToPrice(wanted, None if how.place is None else account_in(how.place, declared, how.dataset))
+
+
+OneOf = Annotated[int | None, typer.Option(metavar="N", help="Instead of ε: an N-th of the dataset's budget in its ledger.")]
+Price = Annotated[
+    str | None, typer.Option(metavar="T", help="Instead of ε, for experts: a price, in a dataset with the account renyi.")
+]
+PRICED = Group({**PRICE.options, "one_of": (OneOf, None), "price": (Price, None)}, priced, needs=("how", "declared"))
+
+
 def answered(prepared: Prepared, how: Charging) -> Answers:
     """A release, with a progress message on a terminal: a large table takes a while."""
     return with_status(prepared.source.name, lambda: _released(prepared, how))
@@ -113,11 +136,11 @@ def _released(prepared: Prepared, how: Charging) -> Answers:
         dataset = prepared.dataset_in(ledger, how.dataset)
         reply = prepared.charge(ledger, dataset, again=how.again, asker=how.asker)
     if reply.receipt is not None:
-        say_receipt(how, dataset, ledger, reply.receipt)
+        say_receipt(how, dataset, ledger, reply.receipt, delta=bool(prepared.terms.privacy.delta))
     return reply
 
 
-def say_receipt(how: Charging, dataset: str | None, ledger: Ledger, receipt: Receipt) -> None:
+def say_receipt(how: Charging, dataset: str | None, ledger: Ledger, receipt: Receipt, *, delta: bool) -> None:
     """Print what an answer cost, and what is left."""
     from duotone.words.budgets import one_of
 
@@ -127,7 +150,7 @@ def say_receipt(how: Charging, dataset: str | None, ledger: Ledger, receipt: Rec
     if not receipt.free and receipt.calls:
         paid = f"charged: {receipt.calls} close call{'s' * (receipt.calls > 1)}"
     if receipt.one_of is not None and receipt.left.share is not None and not receipt.free:
-        say(f"{one_of(receipt.one_of, receipt.left.share, receipt.left.delta)}{allowance}", line="ledger: ")
+        say(f"{one_of(receipt.one_of, receipt.left.share, receipt.left.delta if delta else None)}{allowance}", line="ledger: ")
     else:
         say(f"{paid}; left: {receipt.left}{allowance}", line="ledger: ")
     if receipt.before is not None:
@@ -163,13 +186,16 @@ def require_fit(every: list[Prepared], how: Charging) -> None:
 
 def quote_text(quote: Quote) -> str:
     """A quote in a line."""
+    from duotone.model.cost import as_share
+    from duotone.words.budgets import part
+
     allowance = "" if quote.allowance is None else f"; left of the allowance: {quote.allowance}"
     if quote.free:
         return f"ledger: free, as recorded; left: {quote.left}{allowance}"
     fits = f"it fits; left after it: {quote.left}" if quote.fits else f"it does NOT fit; left: {quote.left}"
     before = "" if quote.before is None else f"; {quote.before.note}"
-    such = "" if quote.one_of is None else f", one of {quote.one_of:,} such"
-    return f"ledger: {fits}{allowance}; price: {quote.cost}{such}{before}"
+    price = quote.cost if quote.share is None else part(as_share(quote.share))
+    return f"ledger: {fits}{allowance}; price: {price}{before}"
 
 
 def _say_which(how: Charging, dataset: str | None, ledger: Ledger) -> None:
@@ -194,9 +220,12 @@ def asked_with(how: Charging, declared: Declared) -> ThreeWay | None:
     return next(iter(questions), None)
 
 
-def margins_in(how: Charging, declared: Declared, margins: bool | None) -> bool | None:
+def margins_in(how: Charging, declared: Declared, privacy: Any, margins: bool | None) -> bool | None:
     """Whether answers have margins, as given; an account renyi has its own way to share a budget, so they have there."""
-    if how.place is None or declared.max_groups in (None, 1) or margins is not None:
+    from duotone.privacy.approx_dp import ApproxDP
+
+    apart = declared.max_groups in (None, 1) or not isinstance(privacy, ApproxDP)
+    if how.place is None or apart or margins is not None:
         return margins
     from duotone.ledger.ledger import open_ledger
 
@@ -207,6 +236,6 @@ def margins_in(how: Charging, declared: Declared, margins: bool | None) -> bool 
 
 def _meant(ledger: Ledger, how: Charging, declared: Declared) -> list[str]:
     """The dataset that is charged; all of the ledger if its name is not known yet."""
-    every, place = ledger.datasets(), Path(str(declared.source))
-    own = [dataset for dataset in every if dataset in {declared.table, place.name, place.stem}]
-    return [how.dataset] if how.dataset is not None else own or every
+    from duotone.tables.billing import datasets_for
+
+    return datasets_for(ledger, declared.source, declared.table, how.dataset)

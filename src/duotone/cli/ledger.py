@@ -14,12 +14,13 @@ from duotone.cli.terminal import AsJson, Delta, Epsilon, ExpEpsilon, budget, pri
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
-    from duotone.ledger.accounts import RenyiAccount
+    from duotone.ledger.accounts import Account, RenyiAccount
     from duotone.ledger.allowances import Share
     from duotone.ledger.close_calls import CloseCalls
     from duotone.ledger.ledger import Ledger
     from duotone.ledger.statement import ChargeRecord, Statement
     from duotone.privacy.approx_dp import ApproxDP
+    from duotone.privacy.text import Definition
 
 SHOWN = 10, 100, 1000, 10_000
 """Numbers of answers whose accuracy is printed, in an account renyi."""
@@ -265,7 +266,7 @@ def written(stands: Statement) -> dict[str, Any]:
             "at": c.at.isoformat(),
             "by": c.by,
             "question": c.question,
-            "notion": definition_text(c.privacy),
+            **_price(c, registered.account),
             "answers": c.answers,
             "again": c.again,
             **({} if c.calls is None else {"close_calls": c.calls}),
@@ -278,7 +279,7 @@ def written(stands: Statement) -> dict[str, Any]:
         "unit": registered.unit,
         "neighbours": registered.neighbours,
         "version": stands.state.version,
-        **registered.account.written(),
+        **_account(registered.account),
         "spent": {"epsilon": epsilon, "delta": delta},
         "left": stands.left.document(),
         **_calls_document(stands),
@@ -289,6 +290,22 @@ def written(stands: Statement) -> dict[str, Any]:
     }
 
 
+def _price(charge: ChargeRecord, account: Account) -> dict[str, Any]:
+    """The price of a charge: its definition; in an account renyi, the share of the budget that it is."""
+    from duotone.model.cost import as_share
+
+    notion = _limit(charge.privacy)
+    return {"notion": notion, **(as_share(account.share(charge.charge)) if charge.calls is None else {})}
+
+
+def _account(account: Account) -> dict[str, Any]:
+    """How answers add up; the exact limits are in the ledger's entries (`export`)."""
+    from duotone.ledger.accounts import RenyiAccount
+
+    order = {"order": account.budget.order, "expected": account.answers} if isinstance(account, RenyiAccount) else {}
+    return {"account": account.name, **order}
+
+
 def _calls_document(stands: Statement) -> dict[str, Any]:
     calls, called = stands.state.calls, stands.registered.close_calls
     if calls is None or called is None:
@@ -297,12 +314,20 @@ def _calls_document(stands: Statement) -> dict[str, Any]:
     return {"close_calls": {**called.written(), **counted}}
 
 
+def _limit(budget: Definition) -> Any:
+    """An allowance: exactly, or of prices for display."""
+    from duotone.privacy.renyi import RenyiDP
+    from duotone.privacy.text import definition_text
+    from duotone.words.budgets import definition_numbers
+
+    return definition_numbers(budget) if isinstance(budget, RenyiDP) else definition_text(budget)
+
+
 def _allowance(share: Share) -> dict[str, Any]:
     from duotone.model.cost import as_json
-    from duotone.privacy.text import definition_text
 
     return {
-        "budget": None if share.budget is None else definition_text(share.budget),
+        "budget": None if share.budget is None else _limit(share.budget),
         "spent": as_json(share.spent.numbers()),
         "left": None if share.left is None else share.left.document(),
     }
@@ -314,18 +339,17 @@ def _print_charges(stands: Statement) -> None:
     from rich.text import Text
 
     from duotone.privacy.approx_dp import ApproxDP
-    from duotone.words.budgets import each as price_of_one
+    from duotone.words.budgets import part
 
     head = ("entry", "when (UTC)", "who", "question", "cost", "answer")
     table = Table(*(Column(Text(name)) for name in head), title=Text(printable(stands.registered.dataset)))
     for c in stands.charges:
-        each = (
-            f"ε {c.privacy.epsilon:.4g}, δ {float(c.privacy.delta):.3g}"
-            if isinstance(c.privacy, ApproxDP)
-            else price_of_one(c.privacy, symbols=True)
-        )
-        many = c.cost["answers"] if c.calls is None else 1
-        cost = (f"{many} answers together: {each}" if many > 1 else each) if c.answers == 1 else f"{c.answers} × ({each})"
+        many = c.charge.numbers()["answers"] if c.calls is None else 1
+        if isinstance(c.privacy, ApproxDP):
+            each = f"ε {c.privacy.epsilon:.4g}, δ {float(c.privacy.delta):.3g}"
+            cost = (f"{many} answers together: {each}" if many > 1 else each) if c.answers == 1 else f"{c.answers} × ({each})"
+        else:
+            cost = part(_price(c, stands.registered.account))
         if c.calls is not None:
             cost = f"{c.calls} close call{'s' * (c.calls > 1)}" if c.calls else "free: clear"
         answer = _answer(c) if c.answered else "none: wasted or under way"

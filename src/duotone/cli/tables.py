@@ -11,9 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.charging import LEDGER, Charging, answered, asked_with, margins_in, quote_text, quotes_of, require_fit
+from duotone.cli.charging import (
+    LEDGER,
+    PRICED,
+    Charging,
+    OneOf,
+    Price,
+    answered,
+    asked_with,
+    margins_in,
+    priced,
+    quote_text,
+    quotes_of,
+    require_fit,
+)
 from duotone.cli.terminal import (
-    PRICE,
     AsJson,
     CertificateFile,
     Delta,
@@ -21,7 +33,6 @@ from duotone.cli.terminal import (
     Epsilon,
     ExpEpsilon,
     Group,
-    budget,
     listed,
     print_table,
     printable,
@@ -34,7 +45,6 @@ from duotone.words.sentences import sentence
 
 if TYPE_CHECKING:
     from duotone.model.dataset import Dataset as Declared
-    from duotone.privacy.approx_dp import ApproxDP
     from duotone.tables.answers import Answers
     from duotone.tables.prepared import Prepared
     from duotone.tables.preview import Preview
@@ -177,6 +187,12 @@ def ask(
     epsilon: Epsilon = None,
     exp_epsilon: ExpEpsilon = None,
     delta: Delta = "0",
+    wrong: Annotated[
+        str | None,
+        typer.Option(metavar="P", help="Instead of ε: how often the answer may be wrong if --people would flip it."),
+    ] = None,
+    one_of: OneOf = None,
+    price: Price = None,
     declared: Declared,
     costs: Annotated[
         str | None, typer.Option(metavar="NO:YES", help="How bad a false no and a false yes are, as 10:1; else the same.")
@@ -192,7 +208,9 @@ def ask(
     people: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="With --preview: a guess of the number of people, to show accuracy in the question's own units."
+            metavar="N",
+            help="With --wrong: how many people would flip the answer. Else, with --preview: a guess of the number of "
+            "people, to show accuracy in the question's own units.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -207,9 +225,10 @@ def ask(
         raise DuotoneError("--each is for several questions: name a FILE.sql that has them, with ; between")
     if len(questions) > 1 and not (draw is None and certificate is None):
         raise DuotoneError("--draw and --certificate are for a single question: ask it alone")
-    if people is not None and not preview:
-        raise DuotoneError("--people is for previews: add --preview, or leave it out")
-    three_way = asked_with(how, declared) if (epsilon, exp_epsilon) == (None, None) else None
+    if people is not None and wrong is None and not preview:
+        raise DuotoneError("--people is for --wrong, and for previews: add --wrong or --preview, or leave it out")
+    ways: dict[str, Any] = {"epsilon": epsilon, "exp_epsilon": exp_epsilon, "wrong": wrong, "one_of": one_of, "price": price}
+    three_way = asked_with(how, declared) if all(way is None for way in ways.values()) else None
     if three_way is not None:
         unused = {"--delta": delta != "0", "--max-groups": declared.max_groups, "--costs": costs, "--each": each}
         if named := [flag for flag, given in unused.items() if given]:
@@ -217,9 +236,11 @@ def ask(
                 f"this dataset is asked with close calls: leave {' and '.join(named)} out, or give --epsilon for a definite "
                 "answer"
             )
-    about: Any = {"each": each, "together": how.place is None, "margins": margins_in(how, declared, margins)}
+    flip, guess = (None, people) if wrong is None else (people, None)
+    privacy = three_way or priced(how, declared, **ways, delta=delta, people=flip)
+    kept = margins_in(how, declared, privacy, margins)
+    about: Any = {"each": each, "together": how.place is None, "margins": kept}
     about |= {} if costs is None else {"costs": parsed_costs(costs)}
-    privacy = three_way or budget(epsilon, exp_epsilon, delta)
     documents: list[dict[str, Any]] = []
     with prepare_all(declared, questions, privacy, strict=declared.dataset is None, **about) as every:
         quotes = quotes_of(every, how) if preview else [None] * len(every)
@@ -235,7 +256,7 @@ def ask(
                 if certificate is not None and reply is not None:
                     write_json(certificate, reply.certificate())
                 title = {"question": text} if len(questions) > 1 else {}
-                in_units = None if people is None else prepared.preview(people)
+                in_units = None if guess is None else prepared.preview(guess)
                 if as_json:
                     document = prepared.facts.document() if reply is None else reply.document()
                     units = {} if in_units is None else {"in_units": in_units.document()}
@@ -252,10 +273,10 @@ def ask(
                 print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
 
 
-@takes(declared=table(*OPENING, "max_groups", "at_least"), privacy=PRICE, how=LEDGER)
+@takes(declared=table(*OPENING, "max_groups", "at_least"), how=LEDGER, privacy=PRICED)
 def groups(
     by: Annotated[str, typer.Option(metavar="COL[,COL]", help="The columns of the groups' keys.")],
-    privacy: ApproxDP,
+    privacy: Any,
     declared: Declared,
     how: Charging,
     margins: Margins = None,
@@ -265,7 +286,7 @@ def groups(
     """Which groups may be shown: each with the largest probability that privacy allows for its size."""
     from duotone.tables.ask import prepare_groups
 
-    with prepare_groups(declared, listed(by), privacy, margins=margins_in(how, declared, margins)) as prepared:
+    with prepare_groups(declared, listed(by), privacy, margins=margins_in(how, declared, privacy, margins)) as prepared:
         reply = answered(prepared, how)
     if certificate is not None:
         write_json(certificate, reply.certificate())
@@ -280,7 +301,7 @@ def groups(
         return
     print_table((*facts.by, *(["about"] if reply.sizes else [])), [(*map(str, k), *reply.sizes_of(k)) for k in reply.answers])
     many = "1 group" if len(reply.answers) == 1 else f"{len(reply.answers)} groups"
-    print(f"{many} may be shown under {privacy}; {printable(facts.person)}")
+    print(f"{many} may be shown under {prepared.terms.price}; {printable(facts.person)}")
     for note in facts.notes:
         print(printable(sentence(note, "command")))
 

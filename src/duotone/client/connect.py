@@ -9,7 +9,7 @@ from ssl import SSLContext
 from typing import Any, Self, Unpack
 
 from duotone.client.answers import RemoteAnswers, RemotePreview, Waiting, read_reply
-from duotone.client.transport import Asked, Transport, as_body, budget_terms, open_transport, question_terms
+from duotone.client.transport import Asked, Transport, as_body, budget_terms, open_transport, question_terms, written
 from duotone.desk.operations import OPERATIONS, Document
 from duotone.errors import DuotoneError, MissingExtra, ServiceError
 from duotone.privacy.approx_dp import ApproxDP
@@ -90,7 +90,8 @@ class Connection:
         """A private answer to a yes/no question, which is charged; a question that was asked before is free.
 
         The budget is `epsilon` and `delta`, or a `privacy` definition, or the wanted `error`: {"wrong": 0.01, "people":
-        10} is the least ε for which an answer is wrong with probability at most 0.01 if 10 people would flip it. A
+        10} is the least ε (or price) for which an answer is wrong with probability at most 0.01 if 10 people would flip it.
+        `one_of` is a number of answers: this one costs one such part of the budget; `price` is a price where these multiply. A
         dataset whose close calls are counted needs none. `groups`, `max_groups`, `at_least` and `costs` are as in
         `duotone.ask`, and `again` pays for a new answer. If another person must approve questions, give a `purpose`:
         the result is `Waiting`, and `ask(dataset, request=…)` asks it later. With `made_up`, the question is about
@@ -146,10 +147,16 @@ class Connection:
         return dict(self.call("assistant_allowance", dataset))
 
     def allow_assistant(
-        self, dataset: str, *, epsilon: Given | None = None, delta: Given | None = None, questions: int | None = None
+        self,
+        dataset: str,
+        *,
+        epsilon: Given | None = None,
+        delta: Given | None = None,
+        share: Given | None = None,
+        questions: int | None = None,
     ) -> Document:
-        """Let one's assistant ask without approval: up to a budget, or a number of questions."""
-        allowance = as_body({**budget_terms(epsilon=epsilon, delta=delta), "questions": questions})
+        """Let one's assistant ask without approval: up to a budget, a share of the dataset's, or a number of questions."""
+        allowance = as_body({**budget_terms(epsilon=epsilon, delta=delta), "share": written(share), "questions": questions})
         return dict(self.call("allow_assistant", dataset, allowance))
 
     def certificate(self, dataset: str, charge: int) -> Document:

@@ -136,7 +136,7 @@ def as_body(given: Document) -> Document:
 def budget_terms(privacy: ApproxDP | None = None, epsilon: Given | None = None, delta: Given | None = None) -> Document:
     """A budget as a service takes it: a definition, or ε and δ as they are written; empty for close calls."""
     if privacy is None:
-        return {"epsilon": _written(epsilon), "delta": _written(delta)}
+        return {"epsilon": written(epsilon), "delta": written(delta)}
     if not isinstance(privacy, ApproxDP):
         raise DuotoneError(f'a budget is epsilon=1, delta=1e-6, or an ApproxDP, as ApproxDP(1, "1e-6"): got {privacy}')
     if not (epsilon is None and delta is None):
@@ -151,6 +151,8 @@ class Asked(TypedDict, total=False):
     epsilon: Given | None
     delta: Given | None
     error: Mapping[str, Any] | None
+    one_of: int | None
+    price: Given | None
     max_groups: int | None
     at_least: int | None
     costs: tuple[Given, Given] | None
@@ -176,15 +178,15 @@ def question_terms(question: str | None, by: str | Sequence[str] | None, privacy
     if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
         raise DuotoneError("costs must be two numbers, how bad a false no is and how bad a false yes is, as in (10, 1)")
     given |= budget_terms(privacy, given.get("epsilon"), given.get("delta"))
-    given |= {name: _written(given[name]) for name in given.keys() & {"error", "costs"}}
+    given |= {name: written(given[name]) for name in given.keys() & {"error", "price", "costs"}}
     given |= {"question": question, "by": [by] if isinstance(by, str) else by if by is None else list(by)}
     return as_body({name: value for name, value in given.items() if value is not False or name == "margins"})
 
 
-def _written(value: Any) -> Any:
+def written(value: Any) -> Any:
     """A number as it is written: exact ones as text, since JSON may lose digits."""
     if isinstance(value, Mapping):
-        return {name: _written(one) for name, one in value.items()}
+        return {name: written(one) for name, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_written(one) for one in value]
+        return [written(one) for one in value]
     return str(value) if isinstance(value, float | Fraction | Decimal) else value

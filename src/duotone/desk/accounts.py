@@ -18,6 +18,7 @@ from duotone.ledger.request import Standing
 from duotone.model.accuracy import written_budget
 from duotone.model.checks import Mistakes
 from duotone.model.dataset import Dataset
+from duotone.privacy.approx_dp import ApproxDP
 
 LOG = logging.getLogger("duotone.service")
 
@@ -85,10 +86,11 @@ def _allow(office: Office, name: str, account: str, ledger: Ledger) -> None:
     everybody = office.datasets[name].allowance
     wanted = {EVERYBODY: everybody} if everybody is not None else {}
     wanted |= {who: member.allowances[name] for who, member in office.people.items() if name in member.allowances}
+    priced = office.datasets[name].registration.account
     for who, allowance in wanted.items():
-        own = ledger.share(account, who)
-        if own.budget != allowance.definition or (who != EVERYBODY and not own.number):
-            ledger.allow(account, who, allowance.definition, by="the office")
+        own, given = ledger.share(account, who), allowance.definition(priced)
+        if own.budget != given or (who != EVERYBODY and not own.number):
+            ledger.allow(account, who, given if isinstance(given, ApproxDP) else None, share=allowance.share, by="the office")
 
 
 def _brief(registered: Registered) -> str:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from duotone.desk.callers import Caller, Refused
-from duotone.desk.documents import at_its_price
+from duotone.desk.documents import at_its_price, price_document
 from duotone.desk.log import audit
 from duotone.desk.office import Office
 from duotone.desk.operations import Document
 from duotone.desk.records import Allowance, Records
 from duotone.desk.tables import OpenTable
-from duotone.desk.terms import AssistantAllowance, Terms
+from duotone.desk.terms import AssistantAllowance, Terms, as_exact
 from duotone.errors import OverBudget
+from duotone.ledger.accounts import Account, allowed
 from duotone.ledger.allowances import Share
 from duotone.ledger.ledger import Ledger
-from duotone.model.cost import Shortfall, as_json
+from duotone.model.cost import Shortfall
 from duotone.model.notice import Notice
+from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.text import Definition
 from duotone.tables.prepared import Prepared, quote_all
 
 MOST_WAITING = 200
@@ -55,7 +59,7 @@ class Approvals:
         own = caller.assistant and not self.records.spend(caller.name, table.name, question.cost)
         about: dict[str, Any] = {
             "assistant": caller.assistant,
-            "price": as_json(question.cost.numbers()),
+            "price": price_document(question.cost, table.dataset.registration.account),
             "accuracy": question.accuracy.document(),
             "purpose": terms.purpose,
             "data": self._data(table),
@@ -144,14 +148,23 @@ class Approvals:
     def allow(self, caller: Caller, table: OpenTable, written: Any) -> Document:
         """Set what the caller's assistant may ask without waiting: a total, from now on."""
         allowance = AssistantAllowance.read(written)
-        budget = Terms(epsilon=allowance.epsilon, delta=allowance.delta).privacy
-        self.records.allow(caller.name, table.name, Allowance(Share(budget=budget), allowance.questions))
+        account = table.dataset.registration.account
+        share = Share(account.nothing, _allowed(account, allowance))
+        self.records.allow(caller.name, table.name, Allowance(share, allowance.questions))
         audit("an assistant's allowance was set", by=caller.name, dataset=table.name)
         return self.allowance(caller, table)
 
     def allowance(self, caller: Caller, table: OpenTable) -> Document:
         """What is left of the assistant's allowance."""
         return self.records.allowance(caller.name, table.name).document
+
+
+def _allowed(account: Account, allowance: AssistantAllowance) -> Definition:
+    """What an assistant may spend, for a dataset with this account."""
+    own = ApproxDP(as_exact(allowance.epsilon, "epsilon"), as_exact(allowance.delta, "delta"))
+    if own == ApproxDP(0) and allowance.share is None and account.name != "sum":
+        return account.part(Fraction(0))
+    return allowed(account, None if own == ApproxDP(0) and allowance.share is not None else own, allowance.share)
 
 
 def _needs(caller: Caller, request: Document) -> str:

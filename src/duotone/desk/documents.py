@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -10,15 +11,19 @@ from duotone.desk.callers import Caller
 from duotone.desk.office import called
 from duotone.desk.records import Records
 from duotone.desk.tables import OpenTable
-from duotone.desk.terms import Terms
+from duotone.desk.terms import WAYS, Terms
 from duotone.errors import DuotoneError
+from duotone.ledger.accounts import SELDOM, Account
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.request import Standing
 from duotone.ledger.statement import ChargeRecord
 from duotone.model.checks import COHORT
-from duotone.model.cost import Cost, as_json
+from duotone.model.cost import Charge, Cost, as_json, as_share
 from duotone.model.terms import DefiniteTerms
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import show
+from duotone.privacy.renyi import RenyiDP
+from duotone.privacy.text import Definition
 from duotone.tables.answers import Answers
 from duotone.tables.prepared import Prepared, quote_all
 from duotone.tables.preview import written
@@ -35,6 +40,8 @@ def preview_document(question: Prepared, ledger: Ledger, account: str, terms: Te
     if terms.people is not None:
         document["in_units"] = question.preview(terms.people).document()
     about = {"question": _text(question), "protected": protected(question), "curve": curve(question)}
+    if (seldom := seldom_wrong(question)) is not None:
+        document["seldom_wrong"] = seldom
     return {**document, **about, "ledger": quote.document(), "terms": asked_at(question, terms)}
 
 
@@ -46,13 +53,21 @@ def answer_document(question: Prepared, reply: Answers, terms: Terms, account: s
     return {**document, **more, "made_up": False, "terms": asked_at(question, terms)}
 
 
+def seldom_wrong(question: Prepared) -> dict[str, Any] | None:
+    """From how many people on an answer is wrong at most once in a thousand; None if it never is, or groups are selected."""
+    terms, many = question.terms, range(1, question.accuracy.last + 1)
+    if not isinstance(terms, DefiniteTerms) or terms.boundary == "selection":
+        return None
+    people = bisect_left(many, True, key=lambda margin: question.error(margin) <= SELDOM) + 1
+    return {"wrong": SELDOM, "people": people} if people <= many[-1] else None
+
+
 def _text(question: Prepared) -> str:
     """The question in one line."""
     return question.facts.text if question.asked is None else one_line(question.asked.text)
 
 
-KEPT = {"question", "by", "epsilon", "exp_epsilon", "delta", "error", "max_groups", "at_least", "costs", "groups", "again",
-        "margins"}  # fmt: skip
+KEPT = {"question", "by", *WAYS, "delta", "max_groups", "at_least", "costs", "groups", "again", "margins"}
 
 
 def kept(terms: Terms) -> dict[str, Any]:
@@ -63,22 +78,28 @@ def kept(terms: Terms) -> dict[str, Any]:
 
 def at_its_price(question: Prepared, terms: Terms) -> dict[str, Any]:
     """The same; for a question planned by its error, with the price that follows, since that is what is approved."""
-    privacy = question.terms.privacy
-    epsilon = privacy.epsilon_exact if isinstance(question.terms, DefiniteTerms) and isinstance(privacy, ApproxDP) else None
-    if terms.error is None or epsilon is None:
+    if (terms.error, terms.one_of) == (None, None) or not isinstance(question.terms, DefiniteTerms):
         return kept(terms)
-    return kept(terms.model_copy(update={"epsilon": written(epsilon), "error": None}))
+    price = _price_terms(question.terms.privacy)
+    return kept(terms.model_copy(update={"error": None, "one_of": None} | price)) if price else kept(terms)
+
+
+def _price_terms(privacy: Definition) -> dict[str, str]:
+    """A price as terms have it, exactly; empty for one that only e^ε says."""
+    if isinstance(privacy, RenyiDP):
+        return {"price": show(privacy.price), "delta": show(privacy.delta)}
+    if privacy.epsilon_exact is None:
+        return {}
+    return {"epsilon": written(privacy.epsilon_exact), "delta": written(Fraction(privacy.delta))}
 
 
 def asked_at(question: Prepared, terms: Terms) -> dict[str, Any]:
     """The terms with the price that was paid, also if it followed from an error."""
     if not isinstance(question.terms, DefiniteTerms):
         return kept(terms)
+    given = {name: value for name, value in kept(terms).items() if name not in ("error", "one_of")}
     privacy = question.terms.privacy
-    price = {"delta": written(Fraction(privacy.delta))}
-    if isinstance(privacy, ApproxDP) and privacy.epsilon_exact is not None:
-        price["epsilon"] = written(privacy.epsilon_exact)
-    return {name: value for name, value in kept(terms).items() if name != "error"} | price
+    return given | {"delta": written(Fraction(privacy.delta))} | _price_terms(privacy)
 
 
 def protected(question: Prepared) -> str:
@@ -138,7 +159,8 @@ def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: flo
         "engine": table.engine,
         "size": f"up to {dataset.rows:,} rows",
         "version": stands.state.version,
-        "account": dataset.account,
+        "account": dataset.declared.account,
+        "answers": getattr(stands.registered.account, "answers", None),
         "budget": _budget(dataset.budget),
         "left": stands.left.document(),
         "allowance": stands.allowance and stands.allowance.document(),
@@ -191,16 +213,17 @@ def history_document(table: OpenTable, ledger: Ledger, records: Records, caller:
     """The latest charges, the last first: what was asked, by whom, at what price. Answers are shown to the asker and to
     the owner."""
     latest, stands = ledger.latest(table.in_ledger(), LATEST), ledger.stands(table.in_ledger())
+    account = stands.registered.account
     words = records.words(table.in_ledger(), latest[-1].seq if latest else 0)
     return {
-        "charges": [_charge(charge, words.get(charge.seq), caller) for charge in latest],
+        "charges": [_charge(charge, words.get(charge.seq), caller, account) for charge in latest],
         "many": stands.state.charges,
         "left": stands.left.document(),
         "wasted": stands.state.unanswered,
     }
 
 
-def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller) -> dict[str, Any]:
+def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller, account: Account) -> dict[str, Any]:
     role = caller.person.role
     sees = role == "owner" or (role == "analyst" and charge.by == caller.name)
     text = charge.question if words is None else str(words.get("question") or f"groups by {', '.join(words.get('by') or ())}")
@@ -209,7 +232,7 @@ def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller) 
         "at": charge.at.isoformat(timespec="seconds"),
         "by": charge.by,
         "question": text if words is not None or role != "analyst" else "a question",
-        "price": _price(charge, sees),
+        "price": _price(charge, sees, account),
         "answers": charge.answers,
         "free_answers": charge.clear if sees else None,
         "close_calls": charge.calls if sees else None,
@@ -218,10 +241,15 @@ def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller) 
     }
 
 
-def _price(charge: ChargeRecord, sees: bool) -> dict[str, Any]:
+def price_document(cost: Cost, account: Account) -> dict[str, Any]:
+    """A price as JSON; with its share of the budget, and the number of such answers in it, if prices are such shares."""
+    return as_json(cost.numbers() | (as_share(account.share(cost)) if isinstance(cost, Charge) else {}))
+
+
+def _price(charge: ChargeRecord, sees: bool, account: Account) -> dict[str, Any]:
     """What was paid. If only close calls are charged, their number is shown only to those who see the answer."""
     if charge.calls is None:
-        return as_json(charge.cost)
+        return price_document(charge.charge, account)
     if sees and not charge.answered:
         return {"close_calls_at_most": charge.answers}
     return {
@@ -235,11 +263,12 @@ def budget_document(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost
     account = ledger.stands(table.in_ledger(), by=caller.name)
     called, calls = account.registered.close_calls, account.state.calls
     spent = dict(zip(("epsilon", "delta"), account.registered.account.spent(account.state.spent), strict=True))
+    spent |= {} if account.left.share is None else {"share": 1 - account.left.share}
     return {
         "spent": None if called is not None and table.dataset.close_calls and not table.dataset.close_calls.definite else spent,
         "budget": _budget(account.registered.budget if called is None else table.dataset.budget),
         "left": account.left.document(),
-        "this": None if cost is None else as_json(cost.numbers()),
+        "this": None if cost is None else price_document(cost, account.registered.account),
         "how_many_more": None if cost is None else how_many_more(table, ledger, caller, cost),
         "free_answers": ledger.clear_answers(table.in_ledger()),
         "wasted": account.state.unanswered,

@@ -16,13 +16,14 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from duotone.desk.callers import Person, Role, encrypted
 from duotone.errors import DuotoneError
-from duotone.ledger.accounts import AccountName
+from duotone.ledger.accounts import Account, allowed
 from duotone.ledger.registration import Registered, registration
 from duotone.line.three_way import ThreeWay
 from duotone.model.checks import COHORT
 from duotone.model.dataset import Dataset
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exact
+from duotone.privacy.text import Definition
 from duotone.resources import SPILL, EngineLimits, machine_limits
 
 
@@ -88,6 +89,19 @@ class Privacy(_Written):
         return ApproxDP(self.epsilon, self.delta)
 
 
+class Allowed(_Written):
+    """An allowance: ε and δ, or a share of the budget."""
+
+    epsilon: Number | None = None
+    delta: Number = Fraction(0)
+    share: Number | None = None
+
+    def definition(self, account: Account) -> Definition:
+        """The checked allowance of a dataset with this account."""
+        budget = None if self.epsilon is None and not self.delta else ApproxDP(self.epsilon or 0, self.delta)
+        return allowed(account, budget, self.share)
+
+
 class AskedSo(_Written):
     """How questions are asked if only close calls are charged."""
 
@@ -106,10 +120,8 @@ class Listed(_Written):
 
     declared: Dataset
     about: str = ""
-    account: AccountName = "sum"
-    """How its answers add up."""
     close_calls: AskedSo | None = None
-    allowance: Privacy | None = None
+    allowance: Allowed | None = None
     """The allowance of each analyst without one of their own."""
     approval: bool = Field(default=False, strict=True)
     approvers: tuple[Name, ...] = ()
@@ -148,7 +160,8 @@ class Listed(_Written):
         return {
             "unit": self.declared.unit or "row",
             "neighbours": self.declared.neighbours,
-            "account": self.account,
+            "account": self.declared.account,
+            "answers": self.declared.answers,
             "close_calls": None if called is None else called.question,
             "definite": None if called is None or called.definite is None else called.definite.definition,
         }
@@ -159,7 +172,7 @@ class Member(_Written):
 
     role: Role
     datasets: tuple[Name, ...] = ()
-    allowances: Mapping[str, Privacy] = Field(default_factory=dict)
+    allowances: Mapping[str, Allowed] = Field(default_factory=dict)
     """Allowances by dataset."""
     subject: Text | None = None
     """The subject by which a provider identifies this person; by default the name."""

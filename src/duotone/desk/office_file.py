@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from duotone.desk.office import Listed, Member, Office, Privacy
+from duotone.desk.office import Allowed, Listed, Member, Office, Privacy
 from duotone.desk.terms import model_at, sentence
 from duotone.errors import DatasetError, DuotoneError, OfficeError
 from duotone.model import checks
@@ -141,7 +141,7 @@ def _mistake(steps: tuple[str | int, ...], error: Any) -> tuple[tuple[str | int,
             return steps, f"is missing: write {EXAMPLES[key]}" if key in EXAMPLES else "is missing"
         case "extra_forbidden":
             return steps, unknown(key, _known(steps))
-        case "model_type" if error["ctx"]["class_name"] == Privacy.__name__:
+        case "model_type" if error["ctx"]["class_name"] in (Privacy.__name__, Allowed.__name__):
             return steps, 'must be { epsilon = …, delta = … }, as { epsilon = 1, delta = "1e-6" }'
         case "model_type":
             return steps, f"must be a table with {', '.join(_known((*steps, '')))}"
@@ -204,11 +204,11 @@ def _check_member(office: Office, name: str, member: Member, mistakes: Mistakes)
             _check_allowance(office.datasets[dataset], allowance)
 
 
-def _check_allowance(dataset: Listed, allowance: Privacy) -> None:
+def _check_allowance(dataset: Listed, allowance: Allowed) -> None:
     if dataset.close_calls is not None:
         raise DuotoneError("close calls are counted for all askers together: leave it out")
-    own, most = allowance.definition, dataset.budget
-    if dataset.account == "sum" and (own.exp_epsilon > most.exp_epsilon or own.delta > most.delta):
+    own, most = allowance.definition(dataset.registration.account), dataset.budget
+    if isinstance(own, ApproxDP) and (own.exp_epsilon > most.exp_epsilon or own.delta > most.delta):
         raise DuotoneError(f"it is more than the whole budget, {written_budget(most)}")
 
 

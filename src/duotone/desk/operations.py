@@ -95,7 +95,21 @@ class Operation:
         return fields[0] if len(fields) == 1 else None
 
 
-QUESTION = ("question", "by", "epsilon", "delta", "error", "max_groups", "at_least", "costs", "margins", "groups", "again")
+QUESTION = (
+    "question",
+    "by",
+    "epsilon",
+    "delta",
+    "error",
+    "one_of",
+    "price",
+    "max_groups",
+    "at_least",
+    "costs",
+    "margins",
+    "groups",
+    "again",
+)
 SESSIONS = "sessions are listed and ended by an owner, and not by an assistant"
 LIST = (
     Operation("me", "GET", "/me",
@@ -149,8 +163,8 @@ LIST = (
     Operation("made_up", "GET", "/datasets/{name}/made-up",
         "Made-up rows", "A CSV file with the dataset's columns, made from public facts alone.", gives="csv"),
     Operation("assistant_allowance", "GET", "/datasets/{name}/assistant",
-        "What your assistant may still ask by itself", "Sums of ε and δ, and questions that may be close calls.",
-        roles=("analyst",)),
+        "What your assistant may still ask by itself",
+        "Sums of ε and δ, or a share of the budget; and questions that may be close calls.", roles=("analyst",)),
     Operation("allow_assistant", "PUT", "/datasets/{name}/assistant",
         "Set what your assistant may ask by itself", "From now on, in all; an assistant cannot change it.",
         AssistantAllowance, ("analyst",), persons_own="an assistant cannot change its own allowance: its person does",

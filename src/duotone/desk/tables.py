@@ -20,10 +20,9 @@ from duotone.errors import DuotoneError, UnopenedTable
 from duotone.model.checks import Mistakes
 from duotone.model.dataset import Dataset
 from duotone.model.notice import why
-from duotone.model.terms import WantedError
-from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.text import Definition
 from duotone.resources import limited
-from duotone.tables.ask import open_conforming, prepare, prepare_groups
+from duotone.tables.ask import ToPrice, open_conforming, prepare, prepare_groups
 from duotone.tables.declared import unit_in
 from duotone.tables.engines.engine import Source, closed_on_error
 from duotone.tables.engines.open import open_source
@@ -225,20 +224,17 @@ class OpenTable:
         if terms.question is None:
             if terms.error is not None or not terms.priced:
                 raise DuotoneError("which groups there are has a price: give epsilon and delta")
-            return prepare_groups(declared, terms.by or [], terms.privacy, margins=margins)
+            return prepare_groups(declared, terms.by or [], self._price(terms), margins=margins)
         if self.dataset.close_calls is not None and not terms.priced:
             if not (terms.max_groups is None and terms.costs is None and terms.delta is None and terms.margins is None):
                 raise DuotoneError("this dataset counts close calls: leave out delta, max_groups and costs")
             return prepare(replace(declared, max_groups=None), terms.question, self.dataset.close_calls.question)
         return prepare(declared, terms.question, self._price(terms), costs=terms.costs_exact, margins=margins)
 
-    def _price(self, terms: Terms) -> ApproxDP | WantedError:
-        """ε as given, or the wanted error."""
-        if terms.error is None:
-            return terms.privacy
-        if not (terms.costs is None and terms.epsilon is None and terms.exp_epsilon is None):
-            raise DuotoneError("the price follows from the error: leave out epsilon, exp_epsilon and costs")
-        return WantedError(str(terms.error.wrong), terms.error.people, terms.delta_exact)
+    def _price(self, terms: Terms) -> Definition | ToPrice:
+        """The price as given, or what is wanted instead, with the account that prices it."""
+        budget = terms.budget
+        return budget if isinstance(budget, Definition) else ToPrice(budget, self.dataset.registration.account)
 
     def in_ledger(self) -> str:
         """The name in the ledger."""

@@ -12,15 +12,20 @@ from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError
 from duotone.model.checks import unknown
 from duotone.model.dataset import KEYS
-from duotone.privacy.approx_dp import ApproxDP
+from duotone.model.wanted import MOST, Wanted, budget_of
 from duotone.privacy.numbers import exact
+from duotone.privacy.text import Definition
 
 Number = Annotated[str, Field(max_length=200)] | Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)]
 """A number, or a text with one, as 1/10; a float means the decimal that it is written as."""
 Small = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
 
 
-NUMBERS = dict.fromkeys(("epsilon", "exp_epsilon", "delta", "wrong"), "must be a number, or a text with one, as 1/10")
+WAYS = ("epsilon", "exp_epsilon", "error", "one_of", "price")
+"""How a price can be given."""
+NUMBERS = dict.fromkeys(
+    ("epsilon", "exp_epsilon", "delta", "wrong", "price", "share"), "must be a number, or a text with one, as 1/10"
+)
 NUMBERS["costs"] = "must be two numbers"
 
 
@@ -53,17 +58,20 @@ class Decision(Sent):
 
 
 class AssistantAllowance(Sent):
-    """What an assistant may ask by itself: sums of ε and δ, and questions that may be close calls."""
+    """What an assistant may ask by itself: sums of ε and δ, or a share of the budget; and questions that may be close
+    calls."""
 
     epsilon: Number = 0
     """The sum of ε of all its answers."""
     delta: Number = 0
     """The sum of δ of all its answers."""
+    share: Number | None = None
+    """Instead of ε and δ: a part of the dataset's budget, as 1/5."""
     questions: Annotated[int, Field(strict=True, ge=0, le=10**6)] = 0
     """How many questions, where only close calls are charged."""
 
 
-class Wanted(Sent):
+class AskedError(Sent):
     """The wanted accuracy, from which the price follows: the probability of a wrong answer, at a margin."""
 
     wrong: Number
@@ -87,8 +95,13 @@ class Terms(Sent):
     """Instead of epsilon: e^ε itself."""
     delta: Number | None = None
     """The second part of the price, very small, as 1e-6; 0 by default."""
-    error: Wanted | None = None
-    """Instead of epsilon: how accurate the answer must be; the least ε follows."""
+    error: AskedError | None = None
+    """Instead of epsilon: how accurate the answer must be; the least ε follows, or, where prices multiply, the least
+    price."""
+    one_of: Annotated[int, Field(strict=True, ge=1, le=MOST)] | None = None
+    """Instead of epsilon: a number of answers; this one costs one such part of the whole budget."""
+    price: Number | None = None
+    """Instead of epsilon, for experts: a price above 1, where the account is renyi."""
     max_groups: Small | None = None
     """With group by and a unit: the most groups in which one person counts. The price is divided by it."""
     at_least: Small | None = None
@@ -114,29 +127,21 @@ class Terms(Sent):
     @property
     def priced(self) -> bool:
         """Whether a price is given, so that the answer will be definite."""
-        return not (self.epsilon is None and self.exp_epsilon is None and self.error is None)
+        return any(getattr(self, way) is not None for way in WAYS)
 
     @property
-    def privacy(self) -> ApproxDP:
-        """The price, if ε is given."""
-        named = [name for name in ("epsilon", "exp_epsilon", "error") if getattr(self, name) is not None]
-        if len(named) != 1:
-            raise DuotoneError("say what the answer may cost by one of epsilon, exp_epsilon and error")
-        if self.epsilon is not None:
-            return ApproxDP(_exact(self.epsilon, "epsilon"), self.delta_exact)
-        if self.exp_epsilon is None:
-            raise DuotoneError("the price follows from error: leave out epsilon")
-        return ApproxDP.from_exp_epsilon(_exact(self.exp_epsilon, "exp_epsilon"), self.delta_exact)
-
-    @property
-    def delta_exact(self) -> Fraction:
-        """δ as it was written."""
-        return Fraction(0) if self.delta is None else _exact(self.delta, "delta")
+    def budget(self) -> Definition | Wanted:
+        """The price, in the one way that it is given."""
+        if len(given := [way for way in WAYS if getattr(self, way) is not None]) != 1:
+            raise DuotoneError(f"say what the answer may cost by one of {', '.join(WAYS[:-1])} and {WAYS[-1]}")
+        if self.error is not None:
+            return budget_of(wrong=self.error.wrong, people=self.error.people, delta=self.delta)
+        return budget_of(**{given[0]: getattr(self, given[0])}, delta=self.delta)
 
     @property
     def costs_exact(self) -> tuple[Fraction, Fraction] | None:
         """How bad a false no and a false yes are."""
-        return None if self.costs is None else (_exact(self.costs[0], "costs"), _exact(self.costs[1], "costs"))
+        return None if self.costs is None else (as_exact(self.costs[0], "costs"), as_exact(self.costs[1], "costs"))
 
 
 OWNERS = frozenset(KEYS) - Terms.model_fields.keys() - {"dataset"}
@@ -167,7 +172,8 @@ def wrong_request(model: type[BaseModel] | None, error: Mapping[str, Any]) -> Re
     return Refused("bad question", f"{place} {unknown(steps[-1], [] if inside is None else inside.model_fields)}")
 
 
-def _exact(value: Number, name: str) -> Fraction:
+def as_exact(value: Number, name: str) -> Fraction:
+    """A number as it was written."""
     return exact(str(value) if isinstance(value, float) else value, name)
 
 

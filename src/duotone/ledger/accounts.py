@@ -11,15 +11,19 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
 from duotone.ledger.sums import LARGEST, PRECISION, Prices, Spent, Taken, epsilon_above, epsilon_below, exp_above, log_above
+from duotone.line.choice import least_price
+from duotone.line.mechanism import balanced
+from duotone.model.checks import AccountName
 from duotone.model.cost import MOST_ANSWERS, Charge, Cost, Left
 from duotone.model.notice import Refusal
+from duotone.model.wanted import Line, OneOf, Wanted, WantedError
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.numbers import exp_below, root_below
+from duotone.privacy.numbers import Given, digits_below, exact, exp_below, root_below
 from duotone.privacy.renyi import RenyiDP, best_order, price_of, renyi_budget
 from duotone.privacy.renyi_curve import people_for
 from duotone.privacy.text import Definition, definition_text, read_either
@@ -27,16 +31,13 @@ from duotone.privacy.text import Definition, definition_text, read_either
 LONGEST = 3000
 """Most characters of a definition, and of a boundary, in a ledger."""
 
+FINEST_SHARE = 1000
+"""The finest parts of a budget that are allowances."""
 NOTHING = Spent()
 EXPECTED, MOST_EXPECTED = 1000, 10**6
 """Expected answers of an account renyi: by default, and at most."""
-NEARLY, MOST_SAID = 1 + Fraction(1, 2**100), 10**12
-"""A number of answers this close to the next whole one is that; and there is no telling a larger one from no limit."""
 SELDOM = 1e-3
 """The probability of a wrong answer when the number of answers left is stated."""
-
-AccountName = Literal["sum", "renyi"]
-"""How a dataset's answers add up."""
 
 
 class Account(Protocol):
@@ -69,8 +70,12 @@ class Account(Protocol):
         """What may still be taken."""
         ...
 
-    def one_of(self, cost: Cost) -> int | None:
-        """The number of answers at this price in the whole budget, if that says more than what is left."""
+    def share(self, cost: Cost) -> Fraction | None:
+        """The share of the whole budget that this costs, out of 1, if prices are such shares."""
+        ...
+
+    def priced(self, wanted: Wanted, parts: int, line: Line = balanced) -> Definition:
+        """The budget of what is wanted of a question, if `parts` answers about one person, each by such a line, share it."""
         ...
 
     def part(self, share: Fraction) -> Definition:
@@ -120,8 +125,17 @@ class SumAccount:
         epsilon = epsilon_below(self.budget) - taken.epsilon - log_above(taken.exp_epsilon)
         return Left(max(Fraction(0), epsilon), max(Fraction(0), Fraction(self.budget.delta) - taken.delta))
 
-    def one_of(self, cost: Cost) -> None:
-        """None: what is left says enough."""
+    def share(self, cost: Cost) -> None:
+        """None: ε and δ say it."""
+
+    def priced(self, wanted: Wanted, parts: int, line: Line = balanced) -> ApproxDP:
+        """The least sufficient ε, or an even part of the budget."""
+        match wanted:
+            case WantedError():
+                return wanted.alone(parts, line)
+            case OneOf():
+                return self.part(Fraction(1, wanted.many))
+        raise Refusal("price of a sum")
 
     def part(self, share: Fraction) -> ApproxDP:
         """This share of ε and of δ."""
@@ -207,14 +221,24 @@ class RenyiAccount:
         share = max(0.0, round(1 - _log(taken.price) / self._log, 12)) if self._log else 0.0
         return Left(delta=max(Fraction(0), self.budget.delta - taken.delta), share=share)
 
-    def one_of(self, cost: Cost) -> int | None:
-        """The number of answers at this price in the whole budget, computed exactly: it is said after the charge, where
-        nothing may fail."""
+    def share(self, cost: Cost) -> Fraction:
+        """The share of the logarithm of the product, or of Σδ, whichever is larger; computed exactly, and before a charge."""
         charge = definite(cost)
         each = price_of(charge.privacy, self.budget.order)
         parts = (log_above(self.budget.price), log_above(each.price)), (self.budget.delta, each.delta)
-        fits = [most / (charge.answers * own) for most, own in parts if own]
-        return math.floor(min(fits) * NEARLY) if fits and min(fits) < MOST_SAID else None
+        return max(charge.answers * own / most if most else Fraction(MOST_ANSWERS) for most, own in parts if own or most)
+
+    def priced(self, wanted: Wanted, parts: int, line: Line = balanced) -> RenyiDP:
+        """The least sufficient price of this order, up to four digits; an even part of the budget, up to six; or the given
+        one."""
+        order = self.budget.order
+        match wanted:
+            case WantedError():
+                return least_price(order, wanted.wrong, wanted.people, wanted.delta, parts=parts, line=line)
+            case OneOf():
+                part = self.part(Fraction(1, wanted.many))
+                return RenyiDP(order, 1 + digits_below(part.price - 1), part.delta)
+        return wanted.of_order(order)
 
     def people(self, answers: int) -> int:
         """About how many people from flipping an answer is wrong at most once in a thousand, if this many answers share
@@ -233,6 +257,22 @@ class RenyiAccount:
     def written(self) -> dict[str, Any]:
         """Its record in a ledger."""
         return {"account": self.name, "prices": write(self.budget), "expected": self.answers}
+
+
+def allowed(account: Account, budget: ApproxDP | None = None, share: Given | None = None) -> Definition:
+    """An allowance as it is given: a share of an account's budget, or, if ε and δ are summed, an (ε, δ)."""
+    if (budget is None) == (share is None):
+        raise DuotoneError("an allowance is a share of the budget, or a budget of its own: give one of the two")
+    if share is not None:
+        part = exact(share, "share")
+        if not (0 < part <= 1 and part.denominator <= FINEST_SHARE):
+            raise DuotoneError(f"a share is above 0 and at most 1, in parts of {FINEST_SHARE} at the finest, got {share}")
+        return account.part(part)
+    if not isinstance(budget, ApproxDP):
+        raise DuotoneError(f"an allowance must be an ApproxDP, got {type(budget).__name__}")
+    if account.name != "sum":
+        raise DuotoneError(f"in an account {account.name} an allowance is a share of the budget (share)")
+    return budget
 
 
 def _log(price: Fraction) -> float:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from duotone.cached import cached_property
-from duotone.ledger.accounts import AccountName, SumAccount, most_answers
+from duotone.ledger.accounts import SumAccount, most_answers
 from duotone.line.mechanism import LineMechanism, balanced
+from duotone.model.checks import AccountName
 from duotone.model.cost import MOST_ANSWERS
 from duotone.privacy.approx_dp import ApproxDP
 

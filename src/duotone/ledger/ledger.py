@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 from weakref import WeakValueDictionary
@@ -76,7 +77,7 @@ class _Charged:
     before: AnsweredBefore | None
     calls: int
     """The close calls reserved for it."""
-    one_of: int | None
+    share: Fraction | None
 
 
 class Ledger(Owned):
@@ -151,9 +152,9 @@ class Ledger(Owned):
             body, after = before.charged(request)
             after.must_fit(request, before)
             key, otherwise = request.key(before.state), request.answered_otherwise(entries, before.state)
-            one_of = None if "calls" in body else before.registered.account.one_of(request.charge)
+            share = None if "calls" in body else before.registered.account.share(request.charge)
             seq = self._append(entries, body, after.state)
-        return _Charged(seq, key, after.left, after.allowance, otherwise, body.get("calls", 0), one_of)
+        return _Charged(seq, key, after.left, after.allowance, otherwise, body.get("calls", 0), share)
 
     def _free(self, entries: Entries, request: Request, before: Standing) -> Receipt | None:
         """The recorded answer; None without one."""
@@ -200,7 +201,7 @@ class Ledger(Owned):
             self._append(entries, body, after, patient=True)
         left = charged.left if calls is None else registered.left(after)
         about = charged.seq, left, after.unanswered, charged.allowance, charged.before
-        return Receipt(json.loads(text), False, *about, calls, charged.one_of)
+        return Receipt(json.loads(text), False, *about, calls, charged.share)
 
     @contextmanager
     def _writing(self, *, create: bool = False, accepting: bool = False, anew: bool = False) -> Iterator[Entries]:
@@ -289,8 +290,8 @@ class Ledger(Owned):
                     answered.add(request.key(now.state))
                 before = None if free else request.answered_otherwise(entries, now.state)
                 parts = () if fits else beyond(request.charge, now.left, now.allowance)
-                one_of = now.registered.account.one_of(request.charge) if isinstance(request.charge, Charge) else None
-                quotes.append(Quote(request.charge, free, fits, now.left, now.allowance, before, parts, one_of))
+                share = now.registered.account.share(request.charge) if isinstance(request.charge, Charge) else None
+                quotes.append(Quote(request.charge, free, fits, now.left, now.allowance, before, parts, share))
         return quotes
 
     def stands(self, dataset: str, *, by: str | None = None) -> Standing:

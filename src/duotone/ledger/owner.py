@@ -6,13 +6,12 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger import kept_head
-from duotone.ledger.accounts import AccountName, write
+from duotone.ledger.accounts import allowed, write
 from duotone.ledger.allowances import EVERYBODY, Share, askers_so_far, filed_under, share_of
 from duotone.ledger.backup import backup
 from duotone.ledger.close_calls import CloseCalls
@@ -23,12 +22,10 @@ from duotone.ledger.stores import SKEW, Entries, Store
 from duotone.ledger.stores.store import Scan
 from duotone.ledger.verify import Verdict, verify
 from duotone.line.three_way import ThreeWay
+from duotone.model.checks import AccountName
 from duotone.model.notice import Notice
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.numbers import Given, exact
-
-FINEST_SHARE = 1000
-"""The largest denominator of a share of a budget."""
+from duotone.privacy.numbers import Given
 
 
 class Owned(ABC):
@@ -108,16 +105,14 @@ class Owned(ABC):
         The asker `*` is each one without their own allowance. A later allowance replaces an earlier one. From the first
         allowance on, every charge must name its asker. The dataset's own budget is unchanged.
         """
-        part, asker = _part(budget, share), label(asker, "name")
+        asker = label(asker, "name")
         about = {"v": VERSION, "dataset": label(dataset, "dataset"), **signed(by)}
         with self._writing() as entries:
             state, account = self._open_state(entries, dataset), load(entries, dataset)[0].account
             if state.calls is not None:
                 raise LedgerError(f"{dataset} is asked with close calls, which are counted for all askers together")
-            if isinstance(part, ApproxDP) and account.name != "sum":
-                raise DuotoneError(f"{dataset} has an account {account.name}: an allowance is a share of its budget (share)")
-            own = part if isinstance(part, ApproxDP) else account.part(part)
-            allowance: dict[str, Any] = {"kind": "allowance", **about, "asker": asker, "budget": write(own)}
+            own = write(allowed(account, budget, share))
+            allowance: dict[str, Any] = {"kind": "allowance", **about, "asker": asker, "budget": own}
             if not state.allowances:
                 for name, spent in askers_so_far(entries, dataset, state).spent.items():
                     body = {"kind": "asker", **about, "asker": name, "asker_spent": spent.written()}
@@ -235,20 +230,6 @@ class Owned(ABC):
         The copy is a complete ledger: charging both it and this one spends the same budget twice.
         """
         return backup(self._store, path)
-
-
-def _part(budget: ApproxDP | None, share: Given | None) -> ApproxDP | Fraction:
-    """An allowance as it was given."""
-    if (budget is None) == (share is None):
-        raise DuotoneError("an allowance is a share of the budget, or a budget of its own: give one of the two")
-    if share is None:
-        if not isinstance(budget, ApproxDP):
-            raise DuotoneError(f"an allowance must be an ApproxDP, got {type(budget).__name__}")
-        return budget
-    part = exact(share, "share")
-    if not (0 < part <= 1 and part.denominator <= FINEST_SHARE):
-        raise DuotoneError(f"a share is above 0 and at most 1, in parts of {FINEST_SHARE} at the finest, got {share}")
-    return part
 
 
 def _registered_already(dataset: str, state: State) -> Notice:

@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from duotone.errors import DuotoneError, LedgerError
-from duotone.ledger.accounts import EXPECTED, MOST_EXPECTED, Account, AccountName, RenyiAccount, SumAccount, write
+from duotone.ledger.accounts import EXPECTED, MOST_EXPECTED, Account, RenyiAccount, SumAccount, write
 from duotone.ledger.close_calls import CloseCalls, beside, most_close_calls
 from duotone.ledger.entries import Body, State, dated, intact, is_label, label
 from duotone.ledger.stores import Entries
 from duotone.line.three_way import ThreeWay, three_way_table
+from duotone.model.checks import AccountName
 from duotone.model.cost import Left
 from duotone.model.notice import Refusal
 from duotone.privacy.approx_dp import ApproxDP

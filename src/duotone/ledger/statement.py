@@ -38,9 +38,9 @@ class ChargeRecord:
     """How many of its answers were too close to call, or may have been; None for a definite answer."""
 
     @property
-    def cost(self) -> dict[str, Any]:
-        """What was paid for definite answers, as numbers."""
-        return Charge.read(self.privacy, self.boundary, self.answers).numbers()
+    def charge(self) -> Charge:
+        """What was paid for definite answers."""
+        return Charge.read(self.privacy, self.boundary, self.answers)
 
     @property
     def in_words(self) -> tuple[tuple[Any, str], ...]:

@@ -1,4 +1,5 @@
-"""Choosing a boundary by the costs of mistakes, ε by how often an answer may be wrong, and how answers share a budget."""
+"""Choosing a boundary by the costs of mistakes, ε or a price by how often an answer may be wrong, and how answers share a
+budget."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from duotone.line.mechanism import Boundary, LineMechanism, balanced
 from duotone.line.table import line_table
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, exact, number, show
-from duotone.privacy.renyi import FURTHEST, Shared
+from duotone.privacy.renyi import FURTHEST, RenyiDP, Shared
+from duotone.privacy.renyi_curve import largest_whole, log_price_for
 from duotone.privacy.text import Definition
 
 PRECISE = 2**30
@@ -22,6 +24,14 @@ FARTHEST = 10**6
 """One mistake may be at most this many times as bad as the other."""
 STEPS = (*(Fraction(digits * 10**power, 10**6) for power in range(1, 6) for digits in range(100, 1000)), Fraction(100))
 """The values of ε that are tried: three digits, from 0.001 to 100."""
+DIGITS = 4
+"""Of a price that follows from an error: decimal digits of its excess over 1."""
+FEW = 20
+"""For fewer people, a first guess in floats may be far from the price."""
+SHORTEST = FURTHEST // 4
+"""No price is tried below 1 + (order / SHORTEST)², since its table would take long."""
+LARGEST_POWER = 3000
+"""The excess of a price over 1 is below 10^LARGEST_POWER."""
 
 
 def boundary_for_costs(privacy: Definition, false_no: Given, false_yes: Given) -> Boundary:
@@ -66,15 +76,80 @@ def least_epsilon(
     >>> least_epsilon("0.01", 10), least_epsilon("0.01", 10, "1e-6"), least_epsilon("0.3", 1)
     (Fraction(41, 100), Fraction(41, 100), Fraction(106, 125))
     """
-    limit, delta = exact(wrong, "wrong"), exact(delta, "delta")
-    if not 0 < limit <= Fraction(1, 2):
-        raise DuotoneError(f"how often an answer may be wrong is a probability above 0 and at most 1/2, got {wrong}")
-    if type(people) is not int or not 1 <= people <= 10**9:
-        raise DuotoneError(f"the people who would flip an answer are a whole number from 1 to {10**9}, got {people}")
+    limit, delta = required(wrong, people), exact(delta, "delta")
     place = bisect_left(STEPS, True, key=lambda each: _error(line(ApproxDP(each, delta).split(parts)), people) <= limit)
     if place == len(STEPS):
         raise DuotoneError(f"no epsilon up to {STEPS[-1]} is enough for that: allow more mistakes, or more people")
     return STEPS[place]
+
+
+@lru_cache(maxsize=256)
+def least_price(
+    order: int,
+    wrong: Given,
+    people: int,
+    delta: Given = 0,
+    *,
+    parts: int = 1,
+    line: Callable[[RenyiDP], LineMechanism] = balanced,
+) -> RenyiDP:
+    """The definition of an order with the least price (up to `DIGITS` digits) under which an answer is that accurate: as
+    `least_epsilon`.
+
+    Guarantee: the probability is that of the integer table from which an answer is drawn.
+
+    >>> least_price(21, "0.001", 100)
+    RenyiDP(order=21, price=53641/50000, delta=0)
+    """
+    limit, delta = required(wrong, people), exact(delta, "delta")
+
+    def budget(place: int) -> RenyiDP:
+        return RenyiDP(order, _price_at(place), delta)
+
+    def nearly(place: int) -> bool:
+        each, far = line(budget(place).split(parts)), min(people, SHORTEST)
+        return bool(max(each.error(far - 1), each.error(-far)) > limit)
+
+    def too_often(place: int) -> bool:
+        return _error(line(budget(place).split(parts)), people) > limit
+
+    first, last = _first_place(order, parts), 9 * 10 ** (DIGITS - 1) * LARGEST_POWER
+    near = _place(parts * (math.log(2) if people < FEW else log_price_for(order - 1, float(limit), people)))
+    place = largest_whole(nearly, max(near, first), first, last) + 1 if nearly(first) else first
+    if place <= last and too_often(place):  # integers lose a little
+        place = largest_whole(too_often, place, place, last) + 1
+    if place > last:
+        raise DuotoneError("no price is enough for that: allow more mistakes, or more people")
+    return budget(place)
+
+
+def required(wrong: Given, people: int) -> Fraction:
+    """The probability, if both numbers can be wanted."""
+    limit = exact(wrong, "wrong")
+    if not 0 < limit <= Fraction(1, 2):
+        raise DuotoneError(f"how often an answer may be wrong is a probability above 0 and at most 1/2, got {wrong}")
+    if type(people) is not int or not 1 <= people <= 10**9:
+        raise DuotoneError(f"the people who would flip an answer are a whole number from 1 to {10**9}, got {people!s:.60}")
+    return limit
+
+
+def _price_at(place: int) -> Fraction:
+    """The prices that are tried: 1 + 0.001·10^n, 1.001·10^n …, in order."""
+    power, digits = divmod(place, 9 * 10 ** (DIGITS - 1))
+    excess, scale = 10 ** (DIGITS - 1) + digits, power - DIGITS + 1
+    return 1 + (Fraction(excess * 10**scale) if scale >= 0 else Fraction(excess, 10**-scale))
+
+
+def _place(log_price: float) -> int:
+    """The place of the largest tried price that is not above this one, about."""
+    decimal = math.log10(math.expm1(log_price)) if log_price < 700 else log_price / math.log(10)
+    power = math.floor(decimal)
+    return int(9 * 10 ** (DIGITS - 1) * power + (10 ** (decimal - power) - 1) * 10 ** (DIGITS - 1))
+
+
+def _first_place(order: int, parts: int) -> int:
+    """The place of a price whose table is not too long to be computed in seconds."""
+    return _place(parts * math.log1p((order / SHORTEST) ** 2))
 
 
 SELDOM = 1e-3

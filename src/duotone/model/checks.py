@@ -136,6 +136,8 @@ Reduction = Literal["avg", "sum", "min", "max"]
 """How a person's values are reduced to one."""
 Neighbours = Literal["add-remove", "replace"]
 """Neighbouring tables: one person joins or leaves, or one person's data changes."""
+AccountName = Literal["sum", "renyi"]
+"""How a dataset's answers add up."""
 Type = Literal["number", "date", "time", "yes/no", "text"]
 """Types of a text file's columns."""
 MOST = 2**31
@@ -207,7 +209,7 @@ def _one_of(words: Any) -> Checked:
     return check
 
 
-neighbours, per_unit, kind = _one_of(Neighbours), _one_of(Reduction), _one_of(Type)
+neighbours, per_unit, kind, account = map(_one_of, (Neighbours, Reduction, Type, AccountName))
 
 
 def columns(value: Any) -> tuple[str, ...]:
@@ -287,6 +289,13 @@ def budget(value: Any) -> ApproxDP:
     epsilon, delta, power = (value.get(key) for key in ("epsilon", "delta", "exp_epsilon"))
     every: list[Any] = [str(one) if isinstance(one, float) else one for one in (epsilon, 0 if delta is None else delta, power)]
     return ApproxDP(every[0], every[1], exp_epsilon=every[2])
+
+
+def answers(value: Any) -> int:
+    """How many answers are expected."""
+    if type(value) is not int or not 1 <= value <= 10**9:
+        raise Wrong(f"must be a whole number of answers, from 1 to {10**9:,}, got {value}")
+    return value
 
 
 def named(value: Any, otherwise: str) -> Mapping[str, Any]:

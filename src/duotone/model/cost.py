@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -212,8 +213,13 @@ class Receipt:
     """The same question with an answer at another budget, if this one was charged."""
     calls: int | None = None
     """How many of its answers were too close to call, and were charged; None if every answer is charged."""
-    one_of: int | None = None
-    """The number of answers at this price in the whole budget, in an account renyi."""
+    share: Fraction | None = None
+    """The share of the whole budget that it costs, out of 1, in an account renyi."""
+
+    @property
+    def one_of(self) -> int | None:
+        """The number of answers at this price in the whole budget."""
+        return as_share(self.share).get("one_of")
 
     def document(self) -> dict[str, Any]:
         """The cost, as JSON."""
@@ -222,7 +228,7 @@ class Receipt:
             counted = {"close_calls": charged, "close_calls_left": self.left.close_calls, "left": self.left.document()}
             return {"free": not charged, "recorded": self.free, "charge": self.charge, **counted}
         document = {"free": self.free, "charge": self.charge, "left": self.left.document()}
-        document |= {} if self.one_of is None or self.free else {"one_of": self.one_of}
+        document |= {} if self.free else as_share(self.share)
         document |= {} if self.allowance is None else {"allowance": self.allowance.document()}
         return document | ({} if self.before is None else {"answered_before": self.before.entry})
 
@@ -242,14 +248,18 @@ class Quote:
     """The same question with an answer at another budget, if this one is not free."""
     beyond: tuple[str, ...] = ()
     """The parts of the cost, epsilon or delta, that exceed what is left."""
-    one_of: int | None = None
-    """The number of answers at this price in the whole budget, in an account renyi."""
+    share: Fraction | None = None
+    """The share of the whole budget that it costs, out of 1, in an account renyi."""
+
+    @property
+    def one_of(self) -> int | None:
+        """The number of answers at this price in the whole budget."""
+        return as_share(self.share).get("one_of")
 
     def document(self) -> dict[str, Any]:
         """As JSON, with the price if it is not free."""
         document: dict[str, Any] = {"free": self.free, "fits": self.fits, "left": self.left.document()}
-        document |= {} if self.free else {"price": as_json(self.cost.numbers())}
-        document |= {} if self.free or self.one_of is None else {"one_of": self.one_of}
+        document |= {} if self.free else {"price": as_json(self.cost.numbers() | as_share(self.share))}
         document |= {} if self.fits else {"beyond": list(self.beyond)}
         document |= {} if self.before is None else {"answered_before": self.before.entry}
         return document | ({} if self.allowance is None else {"allowance": self.allowance.document()})
@@ -282,6 +292,20 @@ class Shortfall:
         """The existing numbers, by name."""
         values = {name: value for name, value in vars(self).items() if value not in (None, ())}
         return {name: v.numbers() if isinstance(v, Charge | CloseCallCharge | Left) else v for name, v in values.items()}
+
+
+NEARLY, MOST_SAID = 1 + Fraction(1, 2**100), 10**12
+"""A number of answers this close to the next whole one is that; and there is no telling a larger one from no limit."""
+
+
+def as_share(share: Fraction | None) -> dict[str, Any]:
+    """A price as the share of a budget that it is, and how many such answers the budget holds; empty if it is none.
+
+    >>> as_share(Fraction(699, 100_000)), as_share(None)
+    ({'share': 0.00699, 'one_of': 143}, {})
+    """
+    known = share and share * MOST_SAID > 1
+    return {"share": float(share), "one_of": math.floor(NEARLY / share)} if share and known else {}
 
 
 def as_json(numbers: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from duotone.errors import DatasetError, DuotoneError
 from duotone.model import checks
-from duotone.model.checks import COHORT, Checked, Mistakes, Neighbours, Reduction, Type, unknown
+from duotone.model.checks import COHORT, AccountName, Checked, Mistakes, Neighbours, Reduction, Type, unknown
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, number, show
 
@@ -150,7 +150,7 @@ CHECKS: Mapping[str, Checked] = {
     "unit": checks.unit, "neighbours": checks.neighbours, "bounds": _bounds, "max_rows": checks.count,
     "per_unit": checks.per_unit, "max_groups": checks.count, "at_least": checks.count, "groups": checks.groups,
     "public": checks.tables, "also": checks.tables, "dataset": checks.name, "people": checks.name, "version": checks.name,
-    "budget": checks.budget, "ledger": checks.anything,
+    "budget": checks.budget, "account": checks.account, "answers": checks.answers, "ledger": checks.anything,
 }  # fmt: skip
 """The check of each key's value."""
 KEYS = ("source", *CHECKS)
@@ -159,7 +159,7 @@ OPENING = ("table", "types", "formats", "separator", "json_columns", "columns", 
 """Keys about how the table is opened and read."""
 MAPPINGS = ("types", "formats", "bounds", "public", "also")
 EMPTY: dict[str, Any] = {key: {} if key in MAPPINGS else None for key in KEYS}
-DEFAULTS = EMPTY | {"neighbours": "add-remove", "vouched": False}
+DEFAULTS = EMPTY | {"neighbours": "add-remove", "vouched": False, "account": "sum"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,8 +183,9 @@ class Dataset:
     shown. `public` are tables with public rows, by name; `also` are further private tables of the same people.
     Questions may join both.
 
-    `budget` is what all answers together may cost, in `ledger`, where the dataset is called `dataset`; `people` labels
-    the set of people in it, `version` the state of the data.
+    `budget` is what all answers together may cost, and `account` how they add up: "sum" for few, "renyi" for many, chosen for
+    about so many `answers`. It is in `ledger`, where the dataset is called `dataset`; `people` labels the set of people in it,
+    `version` the state of the data.
 
     >>> stays = Dataset("stays.csv", unit="patient", bounds={"days": (0, 60)})
     >>> stays.bounds["days"].high, stays.person
@@ -218,6 +219,8 @@ class Dataset:
     people: str | None = None
     version: str | None = None
     budget: ApproxDP | None = None
+    account: AccountName = "sum"
+    answers: int | None = None
     ledger: Any = None
     made_by: str | None = field(default=None, repr=False)
     """The unit, if an inner select has made one row per person: then each row is a person, and `unit` is None."""

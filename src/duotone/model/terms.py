@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from duotone.cached import cached_property
-from duotone.line.choice import least_epsilon, people_needed
+from duotone.line.choice import people_needed
 from duotone.line.groups import PrivateGroups, size_line
-from duotone.line.mechanism import Boundary, LineMechanism, balanced, on_line, partition_selection
+from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
 from duotone.line.noise import FURTHEST, Margin, Noise
 from duotone.line.table import Outcome, Reach, Table, line_table, reach
 from duotone.line.three_way import ThreeWay, three_way_table
@@ -25,26 +25,12 @@ from duotone.model.answer import CountLimit
 from duotone.model.cost import Charge, CloseCallCharge
 from duotone.model.notice import Notice, budget_notes
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.numbers import Given
 from duotone.privacy.renyi import Shared
 from duotone.privacy.text import Definition, definition_object
+from duotone.words import budgets as words
 
 SMALLEST = Fraction(1, 2**128)
 """With a smaller δ, levels of counts are clipped like others."""
-
-
-@dataclass(frozen=True)
-class WantedError:
-    """Instead of a budget: an answer may be `wrong` with at most this probability if this many `people` would flip it.
-    The least sufficient ε follows, once it is known how many answers share it."""
-
-    wrong: Given
-    people: int
-    delta: Fraction = Fraction(0)
-
-    def least(self, parts: int, line: Callable[[ApproxDP], LineMechanism] = balanced) -> ApproxDP:
-        """The budget of this many answers together, each by this kind of line."""
-        return ApproxDP(least_epsilon(self.wrong, self.people, self.delta, parts=parts, line=line), self.delta)
 
 
 @dataclass(frozen=True)
@@ -91,7 +77,7 @@ class DefiniteTerms:
     @property
     def price(self) -> str:
         """The budget, for a terminal."""
-        return str(self.privacy)
+        return words.each(self.privacy)
 
     @cached_property
     def share(self) -> Definition:

@@ -38,12 +38,13 @@ class AskedForm(Chosen):
     """"menus" or "sql"."""
     question: str = ""
     way: str = ""
-    """How the price is given: epsilon, error or close."""
+    """How the price is given: epsilon, error, number or close."""
     epsilon: str = ""
     epsilon_other: str = ""
     delta: str = ""
     wrong: str = "1/100"
     flip: str = "10"
+    one_of: str = "1000"
     people: str = ""
     max_groups: str = ""
     at_least: str = ""
@@ -56,11 +57,13 @@ class AskedForm(Chosen):
     @classmethod
     def of(cls, dataset: Mapping[str, Any], sent: Mapping[str, str]) -> AskedForm:
         """The form that was sent, or one with the usual values."""
+        many = dataset["account"] == "renyi"
         first = {
-            "way": "epsilon" if dataset["close_calls"] is None else "close",
+            "way": "close" if dataset["close_calls"] is not None else "number" if many else "epsilon",
             "epsilon": _usual(dataset),
-            "delta": next((delta for delta in DELTAS if float(delta) <= _room(dataset)[1]), "0"),
+            "delta": "" if many else next((delta for delta in DELTAS if float(delta) <= _room(dataset)[1]), "0"),
         }
+        first |= {"wrong": "1/1000", "flip": "100", "one_of": str(dataset["answers"])} if many else {}
         return cls(**{**first, **fields_of(cls, sent)})
 
     @property
@@ -73,9 +76,9 @@ class AskedForm(Chosen):
         about: dict[str, Any] = {"question": self.question} if self.mode == "sql" else composed(dataset, self)
         about |= self._price()
         if self.max_groups.strip():
-            about["max_groups"] = _whole(self.max_groups, "the groups of one person")
+            about["max_groups"] = whole(self.max_groups, "the groups of one person")
         if self.at_least.strip():
-            about["at_least"] = _whole(self.at_least, "the people of a group that is shown")
+            about["at_least"] = whole(self.at_least, "the people of a group that is shown")
         if self.missed.strip() or self.alarm.strip():
             about["costs"] = [self.missed.strip() or "1", self.alarm.strip() or "1"]
         if self.private:
@@ -84,15 +87,17 @@ class AskedForm(Chosen):
             about["again"] = True
         if asked:
             return about | ({"purpose": self.purpose.strip()} if self.purpose.strip() else {})
-        return about | ({"people": _whole(self.people, "the guess of people")} if self.people.strip() else {})
+        return about | ({"people": whole(self.people, "the guess of people")} if self.people.strip() else {})
 
     def _price(self) -> dict[str, Any]:
         match self.way:
             case "close":
                 return {}
+            case "number":
+                return {"one_of": whole(self.one_of, "the number of answers")}
             case "error":
                 return {
-                    "error": {"wrong": self.wrong, "people": _whole(self.flip, "the people who would flip it")},
+                    "error": {"wrong": self.wrong, "people": whole(self.flip, "the people who would flip it")},
                     **self._delta(),
                 }
         if self.epsilon == OTHER:
@@ -118,7 +123,8 @@ def _room(dataset: Mapping[str, Any]) -> tuple[float, float]:
     return min(float(room["epsilon"]) for room in rooms), min(float(room["delta"]) for room in rooms)
 
 
-def _whole(text: str, what: str) -> int:
+def whole(text: str, what: str) -> int:
+    """A whole number as people write it."""
     plain = text.strip().replace(",", "")
     if not (plain.isascii() and plain.isdigit() and len(plain) <= 15):
         raise Refused("bad question", f"{what} must be a whole number, got {text.strip()[:40]}")

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from duotone.desk.callers import Refused
-from duotone.pages.ask import EPSILONS, answer_shown
+from duotone.pages.ask import EPSILONS, answer_shown, whole
 from duotone.pages.menus import counted_people
 from duotone.pages.render import Page, do, download, form_of, number_of, quoted, render, to, who
 from duotone.privacy.numbers import exact
@@ -27,7 +27,8 @@ async def budget_page(request: Request) -> Response:
     """What is left, what was spent and by whom."""
     name = request.path_params["dataset"]
     dataset = await do(request, "dataset", name)
-    price = {"epsilon": request.query_params.get("epsilon", "0.1"), "delta": request.query_params.get("delta", "")}
+    usual = {"epsilon": "0.1", "delta": "", "one_of": str(dataset["answers"] or "")}
+    price = {name: request.query_params.get(name, value) for name, value in usual.items()}
     problem, budget = None, None
     try:
         budget = await do(request, "budget", name, such(dataset, price))
@@ -58,6 +59,8 @@ def such(dataset: Mapping[str, Any], price: Mapping[str, str]) -> dict[str, Any]
     question = {"question": f"{counted_people(dataset)} > 1"}
     if dataset["close_calls"] is not None:
         return question
+    if dataset["account"] == "renyi":
+        return {**question, "one_of": whole(price["one_of"], "the number of answers")}
     return {**question, "epsilon": price["epsilon"], **({"delta": price["delta"]} if price["delta"] else {})}
 
 
@@ -66,6 +69,8 @@ def gauge(budget: Mapping[str, Any], price: Mapping[str, str]) -> dict[str, floa
     calls = budget["close_calls"]
     if calls is not None:
         total, used, one = calls["of"], calls["used"] + calls["reserved"], 1.0
+    elif "share" in budget["spent"]:
+        total, used, one = 1.0, budget["spent"]["share"], (budget["this"] or {}).get("share", 0.0)
     else:
         total, used = budget["budget"]["epsilon"], budget["spent"]["epsilon"]
         one = float(exact(price["epsilon"])) if budget["this"] is not None else 0.0
@@ -82,7 +87,8 @@ async def requests_page(request: Request, status: int = 200, problem: str | None
     if who(request).person.role == "analyst":
         for dataset in (await do(request, "datasets"))["datasets"]:
             allowance = await do(request, "assistant_allowance", dataset["name"])
-            allowed[dataset["name"]] = {**allowance, "close_calls": dataset["close_calls"] is not None}
+            counted = {"close_calls": dataset["close_calls"] is not None, "account": dataset["account"]}
+            allowed[dataset["name"]] = {**allowance, **counted}
     done = None if problem else DONE.get(request.query_params.get("done", ""))
     return render(request, "requests.html", status, requests=requests, allowed=allowed, problem=problem, done=done)
 
@@ -132,7 +138,9 @@ async def _allow(request: Request) -> None:
     epsilon, delta, questions = (sent.get(name, "").strip() or "0" for name in ("epsilon", "delta", "questions"))
     if not (questions.isascii() and questions.isdigit() and len(questions) < 10):
         raise Refused("bad question", "the number of questions must be a whole number")
-    allowance = {"epsilon": epsilon, "delta": delta, "questions": int(questions)}
+    allowance: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "questions": int(questions)}
+    if sent.get("share", "").strip():
+        allowance["share"] = sent["share"].strip()
     await do(request, "allow_assistant", request.path_params["dataset"], allowance)
 
 

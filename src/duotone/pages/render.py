@@ -78,6 +78,9 @@ ENVIRONMENT.filters |= {"verbatim": Verbatim, "decimal": budgets.decimal, "addre
 ENVIRONMENT.filters |= {"how_sure": sentences.how_sure, "meaning": sentences.meaning, "brief": sentences.brief}
 ENVIRONMENT.filters |= {
     "left": functools.partial(budgets.left, symbols=True),
+    "part": budgets.part,
+    "percent": budgets.percent,
+    "each": functools.partial(budgets.each, symbols=True),
     "price": functools.partial(budgets.price, symbols=True),
 }
 

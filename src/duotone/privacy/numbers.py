@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 
@@ -131,6 +131,16 @@ def root_below(x: Fraction, n: int, bits: int = 128) -> Fraction:
     with gmpy2.context(precision=bits + max(0, small) + n.bit_length() + 2, round=gmpy2.RoundDown):
         top, bottom = gmpy2.rootn(gmpy2.mpfr(gmpy2.mpq(x.numerator, x.denominator)), n).as_integer_ratio()
     return Fraction(int(top), int(bottom))
+
+
+def digits_below(x: Fraction, digits: int = 6) -> Fraction:
+    """The largest number of so many decimal digits that is at most x > 0.
+
+    >>> digits_below(Fraction(2, 3), 2), digits_below(Fraction(20_000, 3), 2)
+    (Fraction(33, 50), Fraction(6600, 1))
+    """
+    down = Context(prec=digits, rounding=ROUND_DOWN)
+    return Fraction(down.divide(Decimal(x.numerator), Decimal(x.denominator)))
 
 
 def log_ceiling(target: Fraction, base: Fraction) -> int:

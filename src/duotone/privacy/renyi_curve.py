@@ -22,6 +22,8 @@ import gmpy2
 
 GUARD = 64
 """Bits of an estimate beyond the requested ones."""
+LEAST, MOST = 1e-6, 600.0
+"""The logarithms of prices that are guessed."""
 MOST_ROUNDS = 400
 """Most of Newton's steps; a dozen are usual."""
 MOST_PEOPLE = 2**15
@@ -202,3 +204,19 @@ def people_for(k: int, log_price: float, wrong: float) -> float:
                 break
         error = u
     return people - math.log(wrong / error) / math.log(before / error) if people > 1 else error / wrong
+
+
+def log_price_for(k: int, wrong: float, people: int) -> float:
+    """The logarithm of about the price at which a balanced answer of order k + 1 is wrong with `wrong` at this many
+    people: `people_for` the other way round. In floats, a first guess.
+
+    >>> round(log_price_for(19, 1e-3, 236), 4)
+    0.0091
+    """
+    log_price = 0.01
+    for _ in range(MOST_ROUNDS):
+        moved = (people_for(k, log_price, wrong) / people) ** 2
+        before, log_price = log_price, min(max(log_price * moved, LEAST), MOST)
+        if not abs(log_price - before) > 1e-6 * before:
+            break
+    return log_price

@@ -10,26 +10,29 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError, UnopenedTable
+from duotone.ledger.accounts import Account
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.choice import boundary_for_costs, shared_by
 from duotone.line.groups import size_line
+from duotone.line.mechanism import balanced
 from duotone.line.three_way import ThreeWay
 from duotone.model.checks import unknown
 from duotone.model.dataset import KEYS, OPENING, Dataset
 from duotone.model.notice import Notice, Refusal, why
-from duotone.model.terms import DefiniteTerms, Terms, ThreeWayTerms, WantedError
+from duotone.model.terms import DefiniteTerms, Terms, ThreeWayTerms
+from duotone.model.wanted import Line, Wanted, WantedError, budget_of
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.privacy.renyi import RenyiDP
 from duotone.privacy.text import Definition
 from duotone.tables.answers import Answers
+from duotone.tables.billing import account_in
 from duotone.tables.compile_question import compile_question, without_per_unit
 from duotone.tables.declared import (
     Key,
     Note,
     Unused,
     at_once,
-    budget_of,
     column_bounds,
     groups_each,
     listed_groups,
@@ -51,7 +54,7 @@ from duotone.tables.engines.open import (
     require_same_people,
 )
 from duotone.tables.engines.public_tables import PublicTable, opened_public
-from duotone.tables.prepared import Prepared, Reopen
+from duotone.tables.prepared import Prepared, Reopen, require_all_fit
 from duotone.tables.sql.comparison import PRESENT, ParsedQuestion
 from duotone.tables.sql.condition import Columns
 from duotone.tables.sql.read_question import read_question
@@ -59,13 +62,33 @@ from duotone.tables.sql.syntax import one_line
 from duotone.tables.trial import Asked, require_trial
 
 
+@dataclass(frozen=True)
+class ToPrice:
+    """What is wanted of an answer instead of a budget, and the account that prices it; None without a ledger."""
+
+    wanted: Wanted
+    account: Account | None
+
+    def split(self, questions: int) -> ToPrice:
+        """For each of several questions that share it."""
+        return ToPrice(self.wanted.shared(questions), self.account)
+
+    def budget(self, parts: int, line: Line = balanced) -> Definition:
+        """The budget of this many answers about one person."""
+        return self.wanted.alone(parts, line) if self.account is None else self.account.priced(self.wanted, parts, line)
+
+
 def prepare(
     source: Any,
     question: str,
-    privacy: Definition | ThreeWay | WantedError | None = None,
+    privacy: Definition | ThreeWay | Wanted | ToPrice | None = None,
     *,
     epsilon: Given | None = None,
     delta: Given | None = None,
+    wrong: Given | None = None,
+    people: Any = None,
+    one_of: int | None = None,
+    price: Given | None = None,
     costs: tuple[Given, Given] | None = None,
     margins: bool | None = None,
     **declared: Any,
@@ -80,21 +103,45 @@ def prepare(
     definition, or `epsilon` and `delta` (none if it is left out), which are taken as they are written. A `ThreeWay` in its
     place is for a dataset whose close calls a ledger counts (`Ledger.close_calls`): the answer may then be too close to call,
     groups must be listed, and a person may be in any number of them. A `duotone.privacy.renyi.RenyiDP` is for a dataset whose
-    account is `renyi`: its answers are yes or no, without a margin, and groups have no sizes. A `WantedError` is for the
-    least ε that makes an answer so accurate. `costs` is how bad a false no and a false yes are, as (10, 1): the worst
-    expected cost is then the least that is possible.
+    account is `renyi`: its answers are yes or no, without a margin, and groups have no sizes.
+
+    Instead of a budget, say how accurate the answer must be: `wrong` at most with this probability, if this many `people`
+    would flip it. The least sufficient ε follows; or, in a dataset with the account `renyi`, the least price. `one_of` is a
+    number of answers: this one may cost one such part of the dataset's budget. `price` is for experts: a price of the
+    account's Rényi order. The account is that of the dataset's ledger, where it declares one, or that of a `ToPrice`.
+    (Without `wrong`, `people` is the label of a `Dataset`.) `costs` is how bad a false no and a false yes are, as (10, 1):
+    the worst expected cost is then the least that is possible.
 
     If a person may be in many groups, ε and δ are for all answers together. With `margins` they are divided evenly, and
     each answer has its margin (or each private group its size); without (False) all answers are yes and no alone, and may
     share the budget by one Rényi order, if that takes fewer people (`duotone.line.choice.shared_by`). By default they do so
     where that takes half as many: at (1, 10^−6) from about 8 groups on.
     """
+    declared |= {} if people is None or wrong is not None else {"people": people}
     dataset = declared_by(source, declared)
-    if isinstance(privacy, ThreeWay) and not all(each is None for each in (epsilon, delta, costs, margins, dataset.max_groups)):
+    given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "wrong": wrong, "one_of": one_of, "price": price}
+    if isinstance(privacy, ThreeWay) and not all(
+        each is None for each in (*given.values(), costs, margins, dataset.max_groups)
+    ):
         raise Refusal("options of definite answers")
-    budget = privacy if isinstance(privacy, ThreeWay | WantedError) else budget_of(privacy, epsilon, delta)
+    budget = privacy if isinstance(privacy, ThreeWay) else _budget(dataset, privacy, **given, people=people)
     note = _pass_over if isinstance(source, Dataset) else at_once
     return _prepared(dataset, question, budget, costs, note, margins)
+
+
+_Budget = Definition | ThreeWay | ToPrice
+
+
+def _budget(dataset: Dataset, privacy: object, *, people: Any = None, **given: Any) -> Definition | ToPrice:
+    """The budget of a question, or of several that share it."""
+    account = privacy.account if isinstance(privacy, ToPrice) else None
+    wanted = privacy.wanted if isinstance(privacy, ToPrice) else privacy
+    budget = budget_of(wanted, **given, people=None if given.get("wrong") is None else people)
+    if isinstance(budget, Definition):
+        return budget
+    if account is None and dataset.ledger is not None:
+        account = account_in(dataset.ledger, dataset, dataset.in_ledger)
+    return ToPrice(budget, account)
 
 
 def declared_by(source: Any, declared: Mapping[str, Any]) -> Dataset:
@@ -118,7 +165,7 @@ def _keep(refusals: dict[str, Unused], unused: Unused) -> None:
 def _prepared(
     dataset: Dataset,
     question: str,
-    budget: Definition | ThreeWay | WantedError,
+    budget: _Budget,
     costs: tuple[Given, Given] | None,
     note: Note,
     margins: bool | None,
@@ -129,15 +176,15 @@ def _prepared(
         terms, most = _terms(budget, asked.by, declared, listed, costs, margins)
         compiled = compile_question(asked, declared, terms.reaches, source)
         terms = terms.about(compiled.count, compiled.searched)
-        if isinstance(budget, WantedError) and isinstance(terms, DefiniteTerms) and terms.sized:  # known now that it is a size
-            terms = DefiniteTerms(budget.least(most, size_line), most, at_least=terms.at_least).about(compiled.count, None)
+        if isinstance(budget, ToPrice) and isinstance(terms, DefiniteTerms) and terms.sized:  # known now that it is a size
+            terms = DefiniteTerms(budget.budget(most, size_line), most, at_least=terms.at_least).about(compiled.count, None)
         prepared = Prepared(source, asked, asked.by, declared, most, listed, terms, compiled, checked.opened_anew).checked()
         require_trial(checked.on_trial(most))
         return prepared
 
 
 def _terms(
-    budget: Definition | ThreeWay | WantedError,
+    budget: _Budget,
     by: tuple[str, ...],
     declared: Dataset,
     listed: tuple[Key, ...] | None,
@@ -150,14 +197,17 @@ def _terms(
             raise Refusal("groups missing")
         many = 1 if listed is None else len(listed)
         return ThreeWayTerms(budget, many), 1 if declared.unit is None else many
-    least = (declared.at_least or 1) if by and listed is None else 0
+    least, most = (declared.at_least or 1) if by and listed is None else 0, groups_each(by, declared, listed)
+    if isinstance(budget, ToPrice):
+        if costs is not None and isinstance(budget.wanted, WantedError):
+            raise Refusal("costs of a wanted error")
+        exact, budget = isinstance(budget.wanted, WantedError), budget.budget(most)
+        if exact and not isinstance(budget, RenyiDP):
+            margins = True  # they divide it
     if least and not budget.delta > 0:
         raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
     if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
         raise DuotoneError("costs must be two numbers, how bad a false no is and how bad a false yes is, as in (10, 1)")
-    most = groups_each(by, declared, listed)
-    if isinstance(budget, WantedError):  # of margins that divide it
-        budget, margins = budget.least(most), True
     _require_margins(budget, margins)
     shared = shared_by(budget, most, selected=least > 0, margins=margins)
     terms = DefiniteTerms(budget, most, at_least=least, shared=shared)
@@ -320,7 +370,7 @@ def _opening() -> Iterator[None]:
 def ask(
     source: Any,
     question: str,
-    privacy: Definition | None = None,
+    privacy: Definition | Wanted | ToPrice | None = None,
     *,
     ledger: Ledger | str | Path | None = None,
     dataset: str | None = None,
@@ -331,7 +381,8 @@ def ask(
     """A private answer to a yes/no question about a table: a file, a data frame, an open `Source`, or a `Dataset`.
 
     The question is SQL: one Boolean expression over aggregates, or a select with one, with where and group by. The
-    budget is `epsilon` and `delta`, or a `privacy` definition. `help(Dataset)` lists all declarations.
+    budget is `epsilon` and `delta`, or a `privacy` definition; or `wrong` and `people`, `one_of` or `price`: see `prepare`.
+    `help(Dataset)` lists all declarations.
 
     With a `ledger`, its place or an open one, or a `Dataset` that names one, the answer is charged to a `dataset` there first:
     see `Prepared.charge`, also for `again` and `asker`. A dataset that counts close calls is asked without a budget,
@@ -345,17 +396,14 @@ def ask(
     >>> print(ask(votes, question, epsilon=1, delta=1e-6))
     yes
     """
-    if isinstance(source, Dataset):
-        ledger, dataset = (source.ledger if ledger is None else ledger), (source.in_ledger if dataset is None else dataset)
+    ledger, dataset = _charged(source, ledger, dataset, again, asker)
     if ledger is None:
-        if again or asker is not None or (dataset is not None and not isinstance(source, Dataset)):
-            raise DuotoneError("dataset, again and asker need a ledger: name it (ledger)")
         with prepare(source, question, privacy, **options) as prepared:
             return prepared.release()
     with opened_ledger(ledger) as opened:
-        priced = not (privacy is None and options.get("epsilon") is None)
+        priced = privacy is not None or any(options.get(way) is not None for way in ("epsilon", "wrong", "one_of", "price"))
         called = None if priced or dataset is None else opened.close_calls(dataset)
-        budget = privacy if called is None else called.question
+        budget = _to_price(opened, source, dataset, privacy, options) if called is None else called.question
         with prepare(source, question, budget, **options) as prepared:
             if not prepared.shared_in_an_account_renyi(opened, dataset):
                 return prepared.charge(opened, dataset, again=again, asker=asker)
@@ -363,11 +411,43 @@ def ask(
             return prepared.charge(opened, dataset, again=again, asker=asker)
 
 
-def ask_all(source: Any, questions: Sequence[str], privacy: Definition | None = None, **options: Any) -> list[Answers]:
-    """Private answers to several questions about a table, which share a budget; `each` gives all of it to each. From about
-    a dozen questions on, they share it by one Rényi order (`margins` as for `prepare`).
+def _charged(source: Any, ledger: Any, dataset: str | None, again: bool, asker: str | None) -> tuple[Any, str | None]:
+    """The ledger and the dataset that are charged: the given ones, or those that a `Dataset` names."""
+    if isinstance(source, Dataset):
+        ledger, dataset = (source.ledger if ledger is None else ledger), (source.in_ledger if dataset is None else dataset)
+    if ledger is None and (again or asker is not None or (dataset is not None and not isinstance(source, Dataset))):
+        raise DuotoneError("dataset, again and asker need a ledger: name it (ledger)")
+    return ledger, dataset
 
-    It takes what `prepare_all` takes.
+
+def _to_price(ledger: Ledger, source: Any, dataset: str | None, privacy: Any, options: dict[str, Any]) -> Any:
+    """The budget as given; what is wanted instead is taken from the options, for the account of the charged dataset."""
+    given = {way: options[way] for way in ("wrong", "one_of", "price") if options.get(way) is not None}
+    if not (given or isinstance(privacy, Wanted)):
+        return privacy
+    others = ["epsilon", "delta", *(["people"] if "wrong" in given else [])]
+    wanted = budget_of(privacy, **given, **{name: options.pop(name) for name in others if name in options})
+    for way in given:
+        del options[way]
+    table = source if isinstance(source, Dataset) else Dataset(source, table=options.get("table"))
+    return wanted if isinstance(wanted, Definition) else ToPrice(wanted, account_in(ledger, table, dataset))
+
+
+def ask_all(
+    source: Any,
+    questions: Sequence[str],
+    privacy: Definition | Wanted | ToPrice | None = None,
+    *,
+    ledger: Ledger | str | Path | None = None,
+    dataset: str | None = None,
+    again: bool = False,
+    asker: str | None = None,
+    **options: Any,
+) -> list[Answers]:
+    """Private answers to several questions about a table, which share a budget; `each` gives all of it to each. From about
+    a dozen questions on, they share it by one Rényi order (`margins` as for `prepare`), unless a ledger is charged.
+
+    It takes what `prepare_all` takes. With a `ledger`, as of `ask`, each answer is charged, if all of them fit.
 
     Guarantee: the answers together satisfy the budget; with `each`, each by itself does. Every question has been checked before
     the first is answered.
@@ -377,19 +457,30 @@ def ask_all(source: Any, questions: Sequence[str], privacy: Definition | None = 
     >>> [str(answer) for answer in ask_all(votes, ["count(*) > 500", "mode(vote) = 'N'"], epsilon=1, delta=1e-6)]
     ['yes', 'no']
     """
-    with prepare_all(source, questions, privacy, **{"together": True, **options}) as prepared:
-        return [question.release() for question in prepared]
+    ledger, dataset = _charged(source, ledger, dataset, again, asker)
+    if ledger is None:
+        with prepare_all(source, questions, privacy, **{"together": True, **options}) as prepared:
+            return [question.release() for question in prepared]
+    with opened_ledger(ledger) as opened:
+        budget, about = _to_price(opened, source, dataset, privacy, options), {"again": again, "asker": asker}
+        with prepare_all(source, questions, budget, **options) as prepared:
+            require_all_fit(prepared, opened, dataset, **about)
+            return [question.charge(opened, dataset, **about) for question in prepared]
 
 
 @contextmanager
 def prepare_all(
     source: Any,
     questions: Sequence[str],
-    privacy: Definition | ThreeWay | None = None,
+    privacy: Definition | ThreeWay | Wanted | ToPrice | None = None,
     *,
     each: bool = False,
     epsilon: Given | None = None,
     delta: Given | None = None,
+    wrong: Given | None = None,
+    people: Any = None,
+    one_of: int | None = None,
+    price: Given | None = None,
     costs: tuple[Given, Given] | None = None,
     margins: bool | None = None,
     together: bool = False,
@@ -397,7 +488,7 @@ def prepare_all(
     **declared: Any,
 ) -> Iterator[list[Prepared]]:
     """Check several questions that share a budget, or (`each`) have it each, without reading any row; closed at the end
-    of the block. (A `ThreeWay` is not shared: close calls are counted.)
+    of the block. (A `ThreeWay` is not shared, since close calls are counted; nor is a wanted error: each is as accurate.)
 
     Everything else that `prepare` takes is declared for all of them; a declaration that one question does not use, such
     as bounds of another's columns, another one must use. (`strict` requires that of a `Dataset`, too.)
@@ -407,8 +498,10 @@ def prepare_all(
     """
     if isinstance(questions, str) or not questions:
         raise DuotoneError("questions must be a list of at least one")
+    declared |= {} if people is None or wrong is not None else {"people": people}
     dataset, strict = declared_by(source, declared), strict or not isinstance(source, Dataset)
-    budget = privacy if isinstance(privacy, ThreeWay) else budget_of(privacy, epsilon, delta)
+    given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "wrong": wrong, "one_of": one_of, "price": price}
+    budget = privacy if isinstance(privacy, ThreeWay) else _budget(dataset, privacy, **given, people=people)
     share = budget if each or isinstance(budget, ThreeWay) else budget.split(len(questions))
     with ExitStack() as stack:
         if len(questions) == 1:
@@ -459,20 +552,24 @@ def _named(question: str) -> Iterator[None]:
 def prepare_groups(
     source: Any,
     by: Sequence[str] | str,
-    privacy: Definition | None = None,
+    privacy: Definition | Wanted | ToPrice | None = None,
     *,
     epsilon: Given | None = None,
     delta: Given | None = None,
+    one_of: int | None = None,
+    price: Given | None = None,
     margins: bool | None = None,
     **declared: Any,
 ) -> Prepared:
     """Prepare the question which groups there are: with their sizes, or by many groups without (`margins` as for
-    `prepare`)."""
-    budget = budget_of(privacy, epsilon, delta)
+    `prepare`). It has no wrong answer, so its budget is no wanted error."""
+    dataset = declared_by(source, declared)
+    wanted = _budget(dataset, privacy, epsilon=epsilon, delta=delta, one_of=one_of, price=price)
+    if isinstance(wanted, ToPrice) and isinstance(wanted.wanted, WantedError):
+        raise Refusal("groups have no error")
     keys = (by,) if isinstance(by, str) else tuple(by)
     if not (keys and all(isinstance(column, str) for column in keys) and len(set(keys)) == len(keys)):
         raise DuotoneError("name at least one column to group by, each once")
-    dataset = declared_by(source, declared)
     if dataset.replaced:
         raise DuotoneError("which groups may be shown is not asked where someone who changes may leave one for another")
     dataset = replace(dataset, also={})
@@ -490,16 +587,27 @@ def prepare_groups(
             raise DuotoneError("name at least one column to group by, each once")
         about = replace(unit_in(dataset, own), bounds={}, max_rows=None, per_unit=None)
         public_groups(own, keys, about.unit)
+        most = groups_each(keys, about)
+        budget = wanted.budget(most) if isinstance(wanted, ToPrice) else wanted
         if not budget.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
-        most = groups_each(keys, about)
         _require_margins(budget, margins)
         shared = shared_by(budget, most, selected=True, margins=margins)
         terms = DefiniteTerms(budget, most, "selection", about.at_least or 1, shared=shared)
         return Prepared(own, None, keys, about, most, None, terms, None, opened_anew).checked()
 
 
-def select_groups(source: Any, by: Sequence[str] | str, privacy: Definition | None = None, **options: Any) -> Answers:
+def select_groups(
+    source: Any,
+    by: Sequence[str] | str,
+    privacy: Definition | Wanted | ToPrice | None = None,
+    *,
+    ledger: Ledger | str | Path | None = None,
+    dataset: str | None = None,
+    again: bool = False,
+    asker: str | None = None,
+    **options: Any,
+) -> Answers:
     """Release which keys occur, each with the largest probability that privacy allows for its number of people.
 
     With `unit`, all rows of a person count as one, and a person counts in at most `max_groups` groups: those with the
@@ -513,5 +621,14 @@ def select_groups(source: Any, by: Sequence[str] | str, privacy: Definition | No
     >>> list(select_groups(visits, "town", epsilon=1, delta=1e-13, unit="person", max_groups=1).answers)
     [('Ely',)]
     """
-    with prepare_groups(source, by, privacy, **options) as prepared:
-        return prepared.release()
+    ledger, dataset = _charged(source, ledger, dataset, again, asker)
+    if ledger is None:
+        with prepare_groups(source, by, privacy, **options) as prepared:
+            return prepared.release()
+    with opened_ledger(ledger) as opened:
+        budget = _to_price(opened, source, dataset, privacy, options)
+        with prepare_groups(source, by, budget, **options) as prepared:
+            if not prepared.shared_in_an_account_renyi(opened, dataset):
+                return prepared.charge(opened, dataset, again=again, asker=asker)
+        with prepare_groups(source, by, budget, **{**options, "margins": True}) as prepared:
+            return prepared.charge(opened, dataset, again=again, asker=asker)

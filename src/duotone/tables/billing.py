@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from duotone.errors import DuotoneError, LedgerError
-from duotone.ledger.ledger import Ledger
+from duotone.ledger.accounts import Account
+from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice, Refusal
 from duotone.tables.declared import Key
@@ -95,6 +96,25 @@ def dataset_of(source: Source, ledger: Ledger) -> str:
     if not registered:
         raise LedgerError(Notice("table not registered", dataset=names[0]))
     raise LedgerError(Notice("table not registered among others", dataset=names[0], others=", ".join(registered[:LISTED])))
+
+
+def datasets_for(ledger: Ledger, source: Any, table: str | None, dataset: str | None) -> list[str]:
+    """The datasets that a table may be charged to, before it is opened: the named one; or those with its name; or all of
+    the ledger."""
+    place = Path(source) if isinstance(source, str | Path) else Path()
+    every = ledger.datasets()
+    own = [known for known in every if known in {table, place.name, place.stem}]
+    return [dataset] if dataset is not None else own or every
+
+
+def account_in(ledger: Ledger | str | Path, declared: Dataset, dataset: str | None) -> Account | None:
+    """The account of the dataset that a table will be charged to; None if the ledger has no dataset."""
+    with opened_ledger(ledger) as opened:
+        known = datasets_for(opened, declared.source, declared.table, dataset)
+        accounts = {opened.stands(name).registered.account for name in known}
+    if len(accounts) > 1:
+        raise Refusal("several accounts")
+    return next(iter(accounts), None)
 
 
 FILE, VARIABLE = "duotone.toml", "DUOTONE_LEDGER"

@@ -12,9 +12,6 @@ from typing import Any
 from duotone.errors import DuotoneError, UnknownColumn
 from duotone.model.dataset import Bounds, Dataset
 from duotone.model.notice import Notice, Refusal, why
-from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.numbers import Given
-from duotone.privacy.text import Definition
 from duotone.tables.engines.engine import Source
 from duotone.tables.engines.open import maybe_secret
 from duotone.tables.sql.comparison import ParsedQuestion
@@ -57,24 +54,6 @@ def unit_in(declared: Dataset, source: Source) -> Dataset:
         return declared
     source.require_key(declared.unit, "a person's name")
     return replace(declared, unit=source.named_column(declared.unit))
-
-
-def budget_of(privacy: object, epsilon: Given | None, delta: Given | None) -> Definition:
-    """The budget of a question: a definition, or ε and δ, of which a float means the decimal that it is written as."""
-    if privacy is None and epsilon is None:
-        raise DuotoneError('say how private the answer must be: epsilon=1, delta=1e-6, or a definition as ApproxDP(1, "1e-6")')
-    if privacy is None:
-        return ApproxDP(_as_written(epsilon), 0 if delta is None else _as_written(delta))
-    if not isinstance(privacy, Definition):
-        said = f"write epsilon={privacy}" if isinstance(privacy, int | float | str) else f"got {type(privacy).__name__}"
-        raise DuotoneError(f'a budget is epsilon=1, delta=1e-6, or an ApproxDP, as ApproxDP(1, "1e-6"): {said}')
-    if not (epsilon is None and delta is None):
-        raise DuotoneError("there are two budgets: give a definition, or epsilon and delta")
-    return privacy
-
-
-def _as_written(given: Any) -> Any:
-    return str(given) if isinstance(given, float) else given
 
 
 def column_bounds(

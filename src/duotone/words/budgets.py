@@ -65,12 +65,12 @@ def left(numbers: Numbers, *, symbols: bool = False) -> str:
     >>> left({"close_calls": 1, "reserved": 0, "epsilon": 0.5, "delta": 0})
     '1 close call; for definite answers: epsilon 0.5, delta 0'
     >>> left({"share": 0.5, "delta": 0})
-    '50.0 % of the budget, for answers at delta 0'
+    '50.0 % of it, for answers at delta 0'
     """
     calls = _many(numbers["close_calls"], "close call") if "close_calls" in numbers else ""
     definite, words = "", ("ε", "δ") if symbols else ("epsilon", "delta")
     if "share" in numbers:
-        definite = f"{percent(numbers['share'])} of the budget"
+        definite = f"{percent(numbers['share'])} of {'the budget' if 'answers' in numbers else 'it'}"
         if "answers" in numbers:
             definite = f"{definite}, about {stated(numbers)}"
         if numbers.get("delta") == 0:
@@ -102,15 +102,29 @@ def percent(share: float) -> str:
     return f"{math.floor(100 * share * 10**digits + 1e-9) / 10**digits:.{digits}f} %"
 
 
-def one_of(many: int, share: float, delta: object) -> str:
-    """What an answer cost, in a budget of `many` answers at its price; the share that is left, and what is left of the
-    delta that was set aside.
+def one_of(many: int, share: float, delta: object = None) -> str:
+    """What an answer cost, in a budget of `many` answers at its price; the share that is left; and, if it has a delta,
+    what is left of that.
 
-    >>> one_of(140, 139 / 140, 1e-7)
-    'one of 140 such answers; 0.71 % of the budget spent; left for answers with a delta: 1e-07'
+    >>> one_of(140, 139 / 140), one_of(140, 139 / 140, 1e-7)
+    ('one of 140 such answers; 0.71 % of the budget spent', \
+'one of 140 such answers; 0.71 % of the budget spent; left for answers with a delta: 1e-07')
     """
     such = f"one of {many:,} such answers" if many > 1 else "all of the budget is for one such answer" if many else "too much"
-    return f"{such}; {percent(1 - share)} of the budget spent; left for answers with a delta: {decimal(delta)}"
+    apart = "" if delta is None else f"; left for answers with a delta: {decimal(delta)}"
+    return f"{such}; {percent(1 - share)} of the budget spent{apart}"
+
+
+def part(numbers: Numbers) -> str:
+    """A price as the part of a budget that it is.
+
+    >>> part({"share": 0.00699, "one_of": 143}), part({"share": 1.2, "one_of": 0})
+    ('0.69 % of the budget, one of 143 such', 'more than all of the budget')
+    """
+    if not numbers["one_of"]:
+        return "more than all of the budget"
+    such = f", one of {numbers['one_of']:,} such" if numbers["one_of"] > 1 else ""
+    return f"{percent(numbers['share'])} of the budget{such}"
 
 
 def price(numbers: Numbers, *, symbols: bool = False) -> str:
@@ -118,12 +132,16 @@ def price(numbers: Numbers, *, symbols: bool = False) -> str:
 
     >>> price({"answers": 2, "each": {"epsilon": 0.5, "delta": 0.0}}), price({"close_calls_at_most": 1})
     ('2 answers at epsilon 0.5, delta 0', 'up to 1 close call')
+    >>> price({"answers": 1, "each": {"order": 21, "price": 1.07, "delta": 0.0}, "share": 0.00699, "one_of": 143})
+    '1 answer for 0.69 % of the budget, one of 143 such'
     >>> price({"answers": 5, "close_calls": 2, "free": 3}), price({"answers": 5, "close_calls": None})
     ('2 close calls, 3 free', '5 answers, each free unless it was too close to call')
     """
     if "close_calls_at_most" in numbers:
         return f"up to {_many(numbers['close_calls_at_most'], 'close call')}"
     answers = _many(numbers["answers"], "answer")
+    if "share" in numbers:
+        return f"{answers} for {part(numbers)}"
     if "together" in numbers:
         return f"{answers} together at {each(numbers['together'], symbols=symbols)}"
     if "each" in numbers:

@@ -40,6 +40,16 @@ SENTENCES: Mapping[str, Text] = {
     " tables, which are {tables}",
     "options of definite answers": "a question that may be too close to call takes its budget from its ThreeWay, and has no"
     " costs: leave epsilon, delta, costs, margins and {o.max_groups} out",
+    # the budget of a question
+    "budget missing": 'say how private the answer must be: epsilon=1, delta=1e-6, or a definition as ApproxDP(1, "1e-6")',
+    "two budgets": "there are two budgets: give {o.epsilon}, or {o.wrong} with {o.people}, or {o.one_of}, or {o.price}",
+    "people missing": "{o.wrong} is for a number of people who would flip the answer: say how many{p.people}",
+    "costs of a wanted error": "how often an answer may be wrong is for both mistakes alike: leave {o.costs} out",
+    "ledger missing": "{o.one_of} and {o.price} are parts of a dataset's budget in a ledger: say which ledger{p.ledger}",
+    "several accounts": "the datasets of this ledger have different budgets: say which one this is{p.dataset}",
+    "price of a sum": "{o.price} is for a dataset with the account renyi, and this one adds up epsilon and delta: give"
+    " {o.epsilon}, or {o.wrong} with {o.people}, or {o.one_of}",
+    "groups have no error": "which groups there are has no wrong answer: give {o.epsilon}, {o.one_of} or {o.price}",
     # what is declared
     "bounds missing": "a {what} of {column} needs bounds: give the lowest and the highest value that counts{p.bounds:{column}}",
     "bounds missing of a computed value": "a {what} of {column} needs bounds: give the lowest and the highest value that counts"

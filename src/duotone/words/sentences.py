@@ -100,6 +100,8 @@ FLAGS = {
     "per_unit": "--per-unit", "json_columns": "--json-columns", "separator": "--separator", "public": "--public",
     "unit": "--unit", "vouched": "--vouched", "asker": "--asker", "dataset": "--dataset NAME", "formats": "--formats",
     "groups": "--groups FILE", "margins": "--margins", "also": "--also",
+    "epsilon": "--epsilon", "wrong": "--wrong", "people": "--people",
+    "one_of": "--one-of", "price": "--price", "costs": "--costs", "ledger": "--ledger",
     "close_dataset": "duotone ledger close", "register": "duotone ledger register", "longest_text": "--longest-text",
 }  # fmt: skip
 VALUES = {"margins": "margins=True"}

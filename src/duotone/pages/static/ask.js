@@ -10,7 +10,8 @@ function arrange() {
   show(".for-sql", value("mode") === "sql");
   show(".for-epsilon", value("way") === "epsilon");
   show(".for-error", value("way") === "error");
-  show(".for-delta", value("way") !== "close");
+  show(".for-number", value("way") === "number");
+  show(".for-delta", value("way") === "epsilon" || value("way") === "error");
   show("#epsilon-other", value("epsilon") === "other");
   const grouped = value("mode") === "sql" ? /\bgroup\s+by\b/i.test(value("question")) : value("group") || value("what") === "groups";
   show(".for-groups", grouped && value("way") !== "close");
