@@ -99,7 +99,7 @@ def asked_at(question: Prepared, terms: Terms) -> dict[str, Any]:
         return kept(terms)
     given = {name: value for name, value in kept(terms).items() if name not in ("error", "one_of")}
     privacy = question.terms.privacy
-    return given | {"delta": written(Fraction(privacy.delta))} | _price_terms(privacy)
+    return {**given, "delta": written(Fraction(privacy.delta)), **_price_terms(privacy)}
 
 
 def protected(question: Prepared) -> str:

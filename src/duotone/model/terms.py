@@ -77,7 +77,7 @@ class DefiniteTerms:
     @property
     def price(self) -> str:
         """The budget, for a terminal."""
-        return words.each(self.privacy)
+        return str(self.privacy) if isinstance(self.privacy, ApproxDP) else words.each(self.privacy)
 
     @cached_property
     def share(self) -> Definition:

@@ -462,10 +462,10 @@ def ask_all(
         with prepare_all(source, questions, privacy, **{"together": True, **options}) as prepared:
             return [question.release() for question in prepared]
     with opened_ledger(ledger) as opened:
-        budget, about = _to_price(opened, source, dataset, privacy, options), {"again": again, "asker": asker}
+        budget = _to_price(opened, source, dataset, privacy, options)
         with prepare_all(source, questions, budget, **options) as prepared:
-            require_all_fit(prepared, opened, dataset, **about)
-            return [question.charge(opened, dataset, **about) for question in prepared]
+            require_all_fit(prepared, opened, dataset, again=again, asker=asker)
+            return [question.charge(opened, dataset, again=again, asker=asker) for question in prepared]
 
 
 @contextmanager

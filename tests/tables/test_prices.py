@@ -54,10 +54,8 @@ def test_the_price_is_the_least_with_which_the_table_is_as_accurate(ledger: Ledg
     assert isinstance(privacy, RenyiDP)
     rows, bits = answer.certificate()["rows"], answer.certificate()["bits"]
     middle = len(rows) // 2
-    released = [
-        Fraction(int(row["numbers"][side]), 2**bits)
-        for row, side in ((rows[middle + people - 1], 1), (rows[middle - people], 0))
-    ]
+    ends = ((rows[middle + people - 1], 1), (rows[middle - people], 0))
+    released = [Fraction(int(row["numbers"][side]), 2**bits) for row, side in ends]
     assert max(released) <= Fraction(limit)
     assert float(wrong(privacy, people)) == pytest.approx(float(released[0]), rel=1e-9)
     less = RenyiDP(privacy.order, 1 + (privacy.price - 1) * (1 - Fraction(1, 900)))  # a step of four digits
@@ -71,7 +69,8 @@ def test_the_price_is_the_least_with_which_the_table_is_as_accurate(ledger: Ledg
 
 
 def test_under_a_sum_and_without_a_ledger_it_is_the_least_epsilon(ledger: Ledger) -> None:
-    for about in ({}, {"ledger": ledger, "dataset": "few"}):
+    charged: Any = {"ledger": ledger, "dataset": "few"}
+    for about in ({}, charged):
         answer = ask(STAYS, QUESTION, wrong=0.01, people=10, **about, **ABOUT)
         assert answer.facts.terms.privacy == ApproxDP("0.41")
 
@@ -80,7 +79,7 @@ def test_one_of_so_many_is_that_part_of_the_budget(ledger: Ledger) -> None:
     many = ask(STAYS, QUESTION, one_of=1000, ledger=ledger, dataset="stays", **ABOUT)
     assert many.receipt is not None
     assert (many.receipt.one_of, many.receipt.left.answers) == (1000, 999)
-    budget = ledger.stands("stays").registered.account.budget  # type: ignore[union-attr]
+    budget = ledger.stands("stays").registered.account.budget  # type: ignore[attr-defined]
     price = ledger.statement("stays").charges[0].privacy.price  # type: ignore[union-attr]
     assert price**1000 <= budget.price < (1 + (price - 1) * Fraction(1_000_010, 10**6)) ** 1000
     few = ask(STAYS, QUESTION, one_of=8, ledger=ledger, dataset="few", **ABOUT)
@@ -116,9 +115,21 @@ def test_groups_divide_it_and_each_is_as_accurate(ledger: Ledger) -> None:
     asked = "select ward, avg(days) > 5 from t group by ward"
     stays = Dataset(STAYS, ledger=ledger, dataset="stays", groups={"ward": ["A", "B"]}, max_groups=2, **ABOUT)
     with prepare(stays, asked, wrong="0.01", people=30) as grouped:
-        assert wrong(grouped.terms.share, 30) <= 0.01  # type: ignore[union-attr, arg-type]
+        assert wrong(grouped.terms.share, 30) <= 0.01  # type: ignore[arg-type]
     shown = select_groups(STAYS, "ward", one_of=5, ledger=ledger, dataset="stays", unit="patient", max_groups=1)
-    assert {*shown.answers} <= {("A",), ("B",)}
+    assert {*shown.answers} == {("A",), ("B",)}
+    assert [charge.answers for charge in ledger.statement("stays").charges] == [1]
+
+
+def test_several_questions_are_charged_if_all_of_them_fit(ledger: Ledger) -> None:
+    """A ledger that is named, or that the dataset names, is always charged."""
+    stays = Dataset(STAYS, ledger=ledger, dataset="stays", **ABOUT)
+    answers = ask_all(stays, [QUESTION, "avg(days) > 6"], one_of=10)
+    assert [answer.receipt is not None and answer.receipt.one_of for answer in answers] == [20, 20]
+    ask_all(STAYS, ["avg(days) > 7", "avg(days) > 4"], one_of=3, each=True, ledger=ledger, dataset="stays", **ABOUT)
+    with pytest.raises(OverBudget, match="question 1 of 2"):
+        ask_all(STAYS, ["avg(days) > 3", "avg(days) > 2"], one_of=3, each=True, ledger=ledger, dataset="stays", **ABOUT)
+    assert len(ledger.statement("stays").charges) == 4
 
 
 @pytest.mark.parametrize(
@@ -149,6 +160,6 @@ def test_what_cannot_be_wanted_is_refused_and_costs_nothing(ledger: Ledger, opti
 def test_a_part_of_a_budget_needs_a_ledger() -> None:
     for options in ({"one_of": 10}, {"price": "1.1"}):
         with pytest.raises(DuotoneError, match="parts of a dataset's budget in a ledger"):
-            ask(STAYS, QUESTION, **options, **ABOUT)  # type: ignore[arg-type]
+            ask(STAYS, QUESTION, **options, **ABOUT)
     with pytest.raises(DuotoneError, match="which groups there are has no wrong answer"):
         select_groups(STAYS, "ward", WantedError("0.1", 9), unit="patient", max_groups=1)
