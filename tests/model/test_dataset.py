@@ -26,6 +26,7 @@ EVERY: dict[str, Any] = {
     "max_groups": 2, "at_least": 20, "groups": {"town": ["Ely"], "town,sex": [["Ely", "F"]]},
     "public": {"towns": "towns.csv"}, "also": {},
     "dataset": "stays", "people": "2026", "version": "1", "budget": {"epsilon": 1, "delta": "1e-6"}, "ledger": "b.ledger",
+    "account": "renyi", "answers": 40,
 }  # fmt: skip
 """A value for every key."""
 
@@ -45,12 +46,15 @@ def test_one_thing_has_one_name_in_python_in_files_and_in_the_command() -> None:
     """`--ledger` and `--dataset` are of charging; a budget is registered; all else that may be declared has a flag."""
     command = get_command(app).commands["ask"]  # type: ignore[attr-defined]
     flags = {flag.removeprefix("--") for option in command.params for flag in option.opts if flag.startswith("--")}
-    elsewhere = {"source", "budget", "people", "version"}  # an argument; and what a ledger is told
+    elsewhere = {"source", "budget", "account", "answers", "people", "version"}  # an argument; and what a ledger is told
     assert {key.replace("_", "-") for key in KEYS if key not in elsewhere} <= flags
     own = {
         "epsilon",
         "exp-epsilon",
         "delta",
+        "wrong",
+        "one-of",
+        "price",
         "costs",
         "no-ledger",
         "again",
@@ -88,7 +92,7 @@ def test_what_is_written_is_what_is_declared(tmp_path: Path) -> None:
         ("bounds", {"x": ("a", "b")}), ("bounds", {"x": (0, float("nan"))}), ("bounds", [1]), ("max_rows", 0),
         ("max_rows", True), ("max_rows", float("nan")), ("per_unit", "median"), ("max_groups", 2**31), ("groups", "Ely"),
         ("groups", {"town": []}), ("groups", {"town": "Ely"}), ("public", ["t.csv"]), ("also", {"": "t.csv"}),
-        ("dataset", "a/b"), ("people", ""), ("version", "\u202e"), ("budget", 1), ("budget", {"epsilon": float("nan")}),
+        ("account", "many"), ("answers", 0), ("answers", "9"), ("dataset", "a/b"), ("people", ""), ("version", "\u202e"), ("budget", 1), ("budget", {"epsilon": float("nan")}),
         ("budget", {"epsilon": 1, "exp_epsilon": 2}), ("budget", {"epsilon": -1}), ("budget", {"delta": 0}),
     ],
 )  # fmt: skip

@@ -13,7 +13,8 @@ from duotone import ApproxDP, Charge, DuotoneError, OverBudget, ask, balanced, o
 from duotone.ledger.entries import canonical
 from duotone.ledger.verify import verify
 from duotone.line.three_way import ThreeWay
-from duotone.model.terms import DefiniteTerms, WantedError
+from duotone.model.terms import DefiniteTerms
+from duotone.model.wanted import WantedError
 from duotone.privacy.renyi import RenyiDP, Shared
 from duotone.tables.ask import ask_all, prepare_all, prepare_groups
 from support.ledgers import ending, rows_of
@@ -106,7 +107,7 @@ def test_a_ledger_is_charged_once_for_all(tmp_path: Path) -> None:
         shared = f"+order {order} of 50"
         assert [c.boundary for c in charges] == [f"balanced+selection{shared}", "balanced+selection", f"selection{shared}"]
         assert [c.answers for c in charges] == [1, 50, 1]
-        assert charges[0].cost == {"answers": 50, "together": USUAL}
+        assert charges[0].charge.numbers() == {"answers": 50, "together": USUAL}
         assert (("Ely",), "yes") in [(tuple(key), said) for key, said in charges[0].in_words]
         assert ledger.verify().holds
 
