@@ -214,10 +214,10 @@ def test_allowances_are_shares(place: str) -> None:
         assert receipt.allowance is not None
         assert quoted + 1 == math.floor(first.one_of / 5)  # type: ignore[operator]
         for name, charge in (("ann", each), ("bo", Charge(balanced(ApproxDP("0.2"))))):
-            with pytest.raises(OverBudget, match=f"into the allowance of {name} for census; left: .* % of the budget"):
+            with pytest.raises(OverBudget, match=f"into the allowance of {name} for census; left: .* % of it"):
                 ask(ledger, "more", charge, by=name)
         assert ledger.verify().holds
-        assert str(ledger.share("census", "ann").left).endswith(" % of the budget")
+        assert str(ledger.share("census", "ann").left).endswith(" % of it")
 
 
 def test_forged_entries_are_found() -> None:

@@ -92,7 +92,8 @@ def test_what_is_written_is_what_is_declared(tmp_path: Path) -> None:
         ("bounds", {"x": ("a", "b")}), ("bounds", {"x": (0, float("nan"))}), ("bounds", [1]), ("max_rows", 0),
         ("max_rows", True), ("max_rows", float("nan")), ("per_unit", "median"), ("max_groups", 2**31), ("groups", "Ely"),
         ("groups", {"town": []}), ("groups", {"town": "Ely"}), ("public", ["t.csv"]), ("also", {"": "t.csv"}),
-        ("account", "many"), ("answers", 0), ("answers", "9"), ("dataset", "a/b"), ("people", ""), ("version", "\u202e"), ("budget", 1), ("budget", {"epsilon": float("nan")}),
+        ("account", "many"), ("answers", 0), ("answers", "9"),
+        ("dataset", "a/b"), ("people", ""), ("version", "\u202e"), ("budget", 1), ("budget", {"epsilon": float("nan")}),
         ("budget", {"epsilon": 1, "exp_epsilon": 2}), ("budget", {"epsilon": -1}), ("budget", {"delta": 0}),
     ],
 )  # fmt: skip

@@ -69,8 +69,8 @@ def test_the_price_is_the_least_with_which_the_table_is_as_accurate(ledger: Ledg
 
 
 def test_under_a_sum_and_without_a_ledger_it_is_the_least_epsilon(ledger: Ledger) -> None:
-    charged: Any = {"ledger": ledger, "dataset": "few"}
-    for about in ({}, charged):
+    charged: list[Any] = [{}, {"ledger": ledger, "dataset": "few"}]
+    for about in charged:
         answer = ask(STAYS, QUESTION, wrong=0.01, people=10, **about, **ABOUT)
         assert answer.facts.terms.privacy == ApproxDP("0.41")
 
