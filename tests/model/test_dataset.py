@@ -54,6 +54,7 @@ def test_one_thing_has_one_name_in_python_in_files_and_in_the_command() -> None:
         "delta",
         "wrong",
         "one-of",
+        "margins",
         "price",
         "costs",
         "no-ledger",
