@@ -24,10 +24,10 @@ sys.path.insert(0, str(HERE.parent))
 import measure  # noqa: E402
 
 from duotone import ApproxDP, balanced, open_ledger  # noqa: E402
-from duotone.ledger.accounts import AccountName  # noqa: E402
 from duotone.ledger.close_calls import most_close_calls  # noqa: E402
 from duotone.line.table import line_table  # noqa: E402
 from duotone.line.three_way import ThreeWay, clear_from, three_way_table  # noqa: E402
+from duotone.model.checks import AccountName  # noqa: E402
 from duotone.privacy.text import Definition  # noqa: E402
 
 BUDGET = ApproxDP(1, "1e-6")
