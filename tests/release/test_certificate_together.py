@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from duotone import ApproxDP, balanced, prove
+from duotone.line.choice import MOST_SHARED, shared_by
 from duotone.line.table import line_table
 from duotone.model.terms import DefiniteTerms
 from duotone.privacy.renyi import Shared
@@ -63,6 +64,17 @@ def test_what_is_shared_is_proved(privacy: ApproxDP, at_least: int, tmp_path: Pa
     assert not spoilt(**smaller)
     assert not both({**certificate, "together": {}}, tmp_path)
     assert not both({**certificate, "together": []}, tmp_path)
+
+
+def test_as_many_share_as_can_be_proved(tmp_path: Path) -> None:
+    privacy = ApproxDP(8, "1e-9")
+    most = shared_by(privacy, MOST_SHARED, selected=True)
+    assert most is not None
+    assert both(json.loads(json.dumps(DefiniteTerms(privacy, MOST_SHARED, shared=most).certificate())), tmp_path)
+    assert shared_by(privacy, MOST_SHARED + 1, selected=True) is None
+    assert shared_by(privacy, 10**6, selected=False, margins=False) is None
+    more = DefiniteTerms(privacy, 10**5, shared=Shared.of(privacy, 10**5)).certificate()
+    assert not both(json.loads(json.dumps(more)), tmp_path)
 
 
 def test_only_one_order_shares_by_prices(tmp_path: Path) -> None:

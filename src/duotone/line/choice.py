@@ -155,6 +155,8 @@ def _first_place(order: int, parts: int) -> int:
 SELDOM = 1e-3
 """How often an answer may be wrong when numbers of people are compared."""
 MOST_PEOPLE = 2**40
+MOST_SHARED = 2**14
+"""Most answers that share a budget by one Rényi order: a certificate of many more would be too long to be checked."""
 
 
 def shared_by(privacy: Definition, answers: int, *, selected: bool, margins: bool | None = None) -> Shared | None:
@@ -169,7 +171,7 @@ def shared_by(privacy: Definition, answers: int, *, selected: bool, margins: boo
     >>> [shared_by(usual, answers, selected=True) is not None for answers in (1, 6, 8, 100)]
     [False, False, True, True]
     """
-    if margins or answers == 1 or not (isinstance(privacy, ApproxDP) and privacy.delta > 0):
+    if margins or not (1 < answers <= MOST_SHARED and isinstance(privacy, ApproxDP) and privacy.delta > 0):
         return None
     evenly, ratio = people_needed(privacy.split(answers), selected=selected), 1 if margins is False else 2
     try:
