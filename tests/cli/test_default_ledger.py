@@ -115,6 +115,17 @@ def test_a_preview_shows_the_price(stays: Path, capsys: pytest.CaptureFixture[st
     assert spent(ledger) == {"stays": 1}
 
 
+def test_a_budget_that_no_ledger_counts_is_said_to_be_none(stays: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    declared = stays.with_name("stays.toml")
+    declared.write_text('source = "stays.csv"\nbudget = { epsilon = 3, delta = "1e-6" }\nversion = "1"\n')
+    code, _, err = ask(capsys, declared)
+    assert (code, "no ledger counts what is spent" in err) == (0, True)
+    assert "no ledger counts" not in ask(capsys, declared, "--no-ledger")[2]
+    assert "no ledger counts" not in ask(capsys, stays)[2]
+    ledger = registered(stays.with_name("l"), "stays")
+    assert "no ledger counts" not in ask(capsys, declared, "--ledger", ledger)[2]
+
+
 @pytest.mark.slow
 def test_a_file_beside_the_data_names_the_ledger(stays: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings, ledger = stays.with_name("duotone.toml"), registered(stays.with_name("budget"), "stays", "both")

@@ -69,6 +69,8 @@ def charging(
             "--again, --dataset and --asker are for a ledger"
             + (": leave them or --no-ledger out" if no_ledger else ": name it by --ledger")
         )
+    if ledger is None and declared.budget is not None and not no_ledger:
+        say("the dataset has a budget, and no ledger counts what is spent: name one, in its file or by --ledger")
     return Charging(ledger, account if ledger is not None else dataset, again, asker)
 
 
