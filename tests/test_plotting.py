@@ -162,7 +162,7 @@ def test_what_a_budget_buys() -> None:
     sizes = capacities(ApproxDP(1, "1e-6"))
     figure = plotting.capacities(sizes)
     shown = texts(figure)
-    assert "100 answers (account sum), each at ε = 0.01, δ = 1e-09; never wrong from 1544 on" in shown
+    assert "484 answers (account renyi), each at ε = 0.01, δ = 1e-11; never wrong from 2005 on" in shown
     assert "a budget of ε = 1, δ = 1e-06 buys" in shown
     ends = [line.get_xdata()[-1] for line in figure.axes[0].lines if line.get_marker() == "|"]  # type: ignore[index]
     assert ends == [one.mechanism.certain[0] for one in sizes]

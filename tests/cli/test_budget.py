@@ -26,7 +26,7 @@ def test_budget_of_a_size_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     size = ("--each-epsilon", "0.01", "--each-delta", "1e-12")
     _, out, _ = run(capsys, "budget", *BUDGET, *size, "--json")
     (each,) = json.loads(out)["each"]
-    assert each["answers"] == {"sum": 100}
+    assert each["answers"] == {"sum": 100, "renyi": 484}
     assert each["certain_from"] > 1000
     assert each["error_by_margin"]["1"] == pytest.approx(0.4975, abs=1e-4)
     _, out, _ = run(capsys, "budget", "--exp-epsilon", "2", "--json")
@@ -82,7 +82,7 @@ def test_people(capsys: pytest.CaptureFixture[str], stars: Path) -> None:
     assert plain == {key: value for key, value in json.loads(out).items() if key != "in_units"}
     code, _, err = run(capsys, *asked, "--people", "1000")
     assert code == 2
-    assert "--people is for previews: add --preview, or leave it out" in err
+    assert "--people is for --wrong, and for previews: add --wrong or --preview, or leave it out" in err
     code, _, err = run(capsys, *asked, "--preview", "--people", "0")
     assert code == 2
     assert "whole number from 1" in err
