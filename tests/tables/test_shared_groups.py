@@ -112,6 +112,20 @@ def test_a_ledger_is_charged_once_for_all(tmp_path: Path) -> None:
         assert ledger.verify().holds
 
 
+def test_an_earlier_answer_that_was_shared_alike_differs_by_its_budget_or_costs(tmp_path: Path) -> None:
+    """Not by its order, which follows from the budget."""
+    with open_ledger(tmp_path / "l.ledger") as ledger:
+        ledger.register("t", ApproxDP(9, "1e-4"), **ABOUT)
+        asked: dict[str, Any] = {**HALF, "unit": "who", "max_groups": 50, "ledger": ledger, "dataset": "t"}
+        said = []
+        for privacy, costs in ((USUAL, None), (ApproxDP(3, "1e-6"), None), (ApproxDP(3, "1e-6"), (10, 1)), (USUAL, (10, 1))):
+            receipt = ask(TOWNS, BY_TOWN, privacy, **asked, costs=costs).receipt
+            assert receipt is not None
+            said.append(receipt.before and receipt.before.differs)
+        assert said == [None, ("epsilon",), ("choice of costs",), ("epsilon",)]
+        assert len({charge.boundary.partition("+order ")[2] for charge in ledger.statement("t").charges}) == 2
+
+
 def test_forged_sharing_is_found(tmp_path: Path) -> None:
     """With right hashes and sums: an order at which nothing fits, two answers, another word."""
     with open_ledger(tmp_path / "l.ledger") as ledger:

@@ -200,14 +200,15 @@ def standing(entries: Entries, dataset: str, about: tuple[str, str], by: str | N
 
 
 def _differs(terms: Body, body: Body) -> tuple[str, ...]:
-    if terms["boundary"].partition(SHARED)[1:] != body["boundary"].partition(SHARED)[1:]:
+    own, earlier = (each["boundary"].partition(SHARED) for each in (terms, body))
+    if own[1] != earlier[1]:
         return ("way of sharing the budget",)
     now, then = (read_either(each["notion"]) for each in (terms, body))
     name = "price" if isinstance(now, RenyiDP) or isinstance(then, RenyiDP) else "epsilon"
     budget = {name: _first(now) != _first(then), "delta": Fraction(now.delta) != Fraction(then.delta)}
-    fixed = any(set(each["boundary"].split("+")) <= {*FIXED} for each in (terms, body))
+    fixed = any(set(each[0].split("+")) <= {*FIXED} for each in (own, earlier))  # the order follows from the budget
     # if both boundaries follow from costs, and the budgets differ, the costs may be the same
-    costs = terms["boundary"] != body["boundary"] and (fixed or not any(budget.values()))
+    costs = own[0] != earlier[0] and (fixed or not any(budget.values()))
     other = {"choice of costs": costs, "number of answers": terms["answers"] != body["answers"]}
     return tuple(name for name, differs in (budget | other).items() if differs)
 
