@@ -147,7 +147,7 @@ def test_a_request_is_asked_at_the_price_that_was_approved(office: AtDesk, monke
     request = office.desk.records.request(number) or {}
     priced = Fraction(request["terms"]["epsilon"])
     assert request["price"]["each"]["epsilon"] == float(priced)
-    monkeypatch.setattr("duotone.model.terms.least_epsilon", lambda *_, **__: Fraction(1))
+    monkeypatch.setattr("duotone.model.wanted.least_epsilon", lambda *_, **__: Fraction(1))
     before = office.desk.ledger.statement("votes").state.spent.numbers()["epsilon"]
     status, answer = office.ask("ana", "votes", request=number)
     assert (status, Fraction(answer["terms"]["epsilon"])) == (200, priced)

@@ -156,5 +156,12 @@ def test_a_link_for_more_accuracy_asks_the_same_question() -> None:
     }  # fmt: skip
     link = dict(urllib.parse.parse_qsl(query_of(terms, twice(terms))))
     left = {"epsilon": 1.0, "delta": 1e-5}
-    about = {**dataset({"unit": "person"}), "budget": left, "left": left, "allowance": None, "close_calls": None}
+    about = {
+        **dataset({"unit": "person"}),
+        "budget": left,
+        "left": left,
+        "allowance": None,
+        "close_calls": None,
+        "account": "sum",
+    }
     assert AskedForm.of(about, link).terms(about, asked=True) == {**terms, "epsilon": "0.2"}

@@ -179,7 +179,7 @@ def test_an_option_of_0_is_not_left_out(option: str, tmp_path: Path, capsys: pyt
         ({"max_groups": 2**40}, "must be a whole number from 1"),
         ({"unit": None, "max_groups": 2}, "name the unit"),
         ({}, "with a unit, say in how many groups one person may count (max_groups): the budget is divided by it"),
-        ({"privacy": ApproxDP(1)}, "with delta 0 no group may ever be shown"),
+        ({"privacy": ApproxDP(1), "max_groups": 1}, "with delta 0 no group may ever be shown"),
     ],
 )
 def test_bad_requests(arguments: dict[str, Any], says: str) -> None:

@@ -123,7 +123,7 @@ def test_the_separator_is_found_in_the_first_line_alone(tmp_path: Path) -> None:
         assert values(tmp_path / name, "a,b", "c;d") == [("1", "2")]
     file = tmp_path / "t.csv"
     file.write_text("a,b;c\n1,2;3\n" * 60)
-    with pytest.raises(DuotoneError, match=r"has a comma and a semicolon: say which .* \(separator\), or put the names"):
+    with pytest.raises(DuotoneError, match=r"has a comma and a semicolon, and either could .* \(separator\)"):
         open_source(file)
     assert ask(file, "count(*) filter (where c = 3) > 20", P, separator=";")
     assert list(select_groups(file, ["a"], ALL, separator=",").answers) == [("1",), ("a",)]

@@ -193,7 +193,7 @@ def test_columns_that_are_not_asked_about_are_never_touched() -> None:
         with pytest.raises(DuotoneError, match="that is not a table"):
             open_source(rows)
     for names in ([1, 2], ["x", "x"]):
-        with pytest.raises(DuotoneError, match="a name of its own"):
+        with pytest.raises(DuotoneError, match="need distinct text names"):
             open_source(pd.DataFrame([[1, 2]], columns=names))
 
 
