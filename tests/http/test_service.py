@@ -230,6 +230,13 @@ def test_listed_groups_are_the_owners_and_private_ones_can_be_asked_for(own: Ser
     assert len(shown["sizes"]) == 2
     _, few = own.ask("ana", "votes", by=["town"], epsilon="0.5", delta="1e-6", at_least=10**6)
     assert (few["answers"], few["sizes"], few["private_groups"]["at_least"]) == ([], [], 10**6)
+    by_town = "select town, count(*) > 300 from votes group by town"
+    for text, how, status in ((by_town, "private", 200), (by_town, "listed", 422), ("count(*) > 3", "listed", 422)):
+        asked = {"question": text, "epsilon": 1, "delta": "1e-6", "groups": how, "at_least": 30}
+        with own.client("ana") as client:
+            reply = client.post("/api/datasets/votes/preview", json=asked)
+        assert reply.status_code == status, reply.text
+        assert ("at_least is for groups that are selected privately" in reply.text) == (status == 422)
 
 
 def test_nobody_approves_their_own_question(own: Served) -> None:

@@ -19,7 +19,8 @@ from duotone.desk.terms import Terms
 from duotone.errors import DuotoneError, UnopenedTable
 from duotone.model.checks import Mistakes
 from duotone.model.dataset import Dataset
-from duotone.model.notice import why
+from duotone.model.notice import Refusal, why
+from duotone.model.terms import DefiniteTerms
 from duotone.privacy.text import Definition
 from duotone.resources import limited
 from duotone.tables.ask import ToPrice, open_conforming, prepare, prepare_groups
@@ -227,10 +228,14 @@ class OpenTable:
                 raise DuotoneError("which groups there are has a price: give epsilon and delta")
             return prepare_groups(declared, terms.by or [], self._price(terms), margins=margins)
         if self.dataset.close_calls is not None and not terms.priced:
-            if not (terms.max_groups is None and terms.costs is None and terms.delta is None and terms.margins is None):
-                raise DuotoneError("this dataset counts close calls: leave out delta, max_groups and costs")
+            if any(each is not None for each in (terms.max_groups, terms.at_least, terms.costs, terms.delta, terms.margins)):
+                raise DuotoneError("this dataset counts close calls: leave out delta, max_groups, at_least, margins and costs")
             return prepare(replace(declared, max_groups=None), terms.question, self.dataset.close_calls.question)
-        return prepare(declared, terms.question, self._price(terms), costs=terms.costs_exact, margins=margins)
+        asked = prepare(declared, terms.question, self._price(terms), costs=terms.costs_exact, margins=margins)
+        with closed_on_error(asked.close):
+            if terms.at_least is not None and not (isinstance(asked.terms, DefiniteTerms) and asked.terms.at_least):
+                raise Refusal("at_least unused")
+        return asked
 
     def _price(self, terms: Terms) -> Definition | ToPrice:
         """The price as given, or what is wanted instead, with the account that prices it."""
