@@ -6,12 +6,14 @@ rule: neighbours' levels differ by at most 1. If levels are exact distances, and
 optimal as well.
 
 Start with `protocol` (what a question is; and, or, not; a brute-force check of levels); then one file per kind:
-`threshold`, `quantile`, `difference` (of averages, or of quantiles), `variance`, and `counts` (a mode, distinct values,
-any arithmetic of a few counts). `units` converts distances to a question's own units.
+`threshold`, `quantile`, `difference` (of averages, or of quantiles), `variance`, `counts` (a mode, distinct values, any
+arithmetic of a few counts), and `enough_groups` (how many groups of a public list say yes). `units` converts distances to a
+question's own units.
 """
 
 from duotone.questions.counts import Cells, Distinct, Plurality
 from duotone.questions.difference import Difference
+from duotone.questions.enough_groups import EnoughGroups
 from duotone.questions.protocol import Combined, Negated, Neighbours, Question, Verdict, verify
 from duotone.questions.quantile import quantile, smallest
 from duotone.questions.threshold import Threshold
@@ -22,6 +24,7 @@ __all__ = [
     "Combined",
     "Difference",
     "Distinct",
+    "EnoughGroups",
     "Negated",
     "Neighbours",
     "Plurality",
