@@ -15,6 +15,7 @@ from duotone.graphs import families
 from duotone.graphs.table import graph_table
 from duotone.line.table import Outcome, Table, line_table
 from duotone.line.three_way import ThreeWay, mirrored, three_way_table
+from duotone.line.which import which_table
 from duotone.release.coin import insecure_test_seed
 
 TABLE = three_way_table(ThreeWay(ApproxDP("0.5"), "1/20"))
@@ -47,7 +48,7 @@ def test_frequencies_are_those_of_the_table() -> None:
     draws, coin = 40_000, Coin(TABLE)
     levels = np.arange(-12, 12)
     with warnings.catch_warnings(action="ignore"), insecure_test_seed(5):
-        drawn = coin._drawn(np.repeat(levels, draws)).reshape(len(levels), draws)
+        drawn = coin.places(np.repeat(levels, draws)).reshape(len(levels), draws)
     for level, own in zip(levels.tolist(), drawn, strict=True):
         counts = [int((own == outcome).sum()) for outcome in range(3)]
         expected = [float(p) * draws for p in TABLE.chances(level)]
@@ -85,6 +86,45 @@ def test_probabilities_sum_to_one_and_both_sides_agree_at_the_boundary() -> None
         assert chances == TABLE.chances(-1 - level)[::-1]
     assert TABLE.chances(0) == TABLE.chances(-1)
     assert TABLE.chances(10**6) == TABLE.chances(TABLE.reach - 1)
+
+
+class Bytes:
+    """Random bytes that are given."""
+
+    def __init__(self, *words: int) -> None:
+        self.words = [word.to_bytes(8, "little") for word in words]
+
+    def bytes(self, n: int) -> bytes:
+        given, self.words = self.words[: n // 8], self.words[n // 8 :]
+        assert len(given) * 8 == n
+        return b"".join(given)
+
+
+def test_one_of_several_that_are_alike_is_drawn_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words of the last, incomplete run are drawn again; of the truth an even draw is made, too, and not used."""
+    table = which_table(ApproxDP(1, "1e-6"), 8)  # seven others
+    assert 2**64 % 7 == 2
+    last = 2**64 - 1
+    stream = Bytes(last, last, 0, 77, last, last - 1, 20, last, 5, 12, 99)
+    monkeypatch.setattr("duotone.release.coin.Keystream", lambda _: stream)
+    # three words for the truths, of which the second needs all bits; three even ones, of which two are redrawn, one twice
+    assert Coin(table).outcomes([0, 10**9, 0]) == [1 + 12 % 7, 0, 0]
+    assert [int.from_bytes(word, "little") for word in stream.words] == [99]
+    stream.words = [word.to_bytes(8, "little") for word in (last, last - 2)]
+    assert Coin(table).outcomes([0]) == [1 + (last - 2) % 7]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.false_alarm(1e-7)
+def test_a_million_draws_of_which_of_k_are_those_of_the_row(*, ordered: bool) -> None:
+    table = which_table(ApproxDP(1, "1e-6"), 10, ordered=ordered)
+    draws, levels = 10**6, [0, 1, 2, 5]
+    drawn = Coin(table).places(np.repeat(levels, draws)).reshape(len(levels), draws)
+    for level, own in zip(levels, drawn, strict=True):
+        counts, expected = np.bincount(own, minlength=10), [float(p) * draws for p in table.chances(level)]
+        assert chisquare(counts, expected).pvalue > 1e-8, level
+    assert not Coin(table).places([15, 16, 10**12]).any()  # certain
+    assert Coin(table).places([]).tolist() == []
 
 
 def test_short_tables_have_no_coin() -> None:

@@ -3,7 +3,7 @@
 `line_table` makes the table of yes/no questions by level. Its entries are rounded towards privacy, so that each pair of
 neighbours satisfies the privacy inequality as integers. The number of bits is raised until rounding costs less than
 2^−60 at every level. (`graphs.table` makes those of graphs, `three_way` those of answers that may be too close to
-call.)
+call, `which` those of one answer among k.)
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ CERTAIN = Fraction(1, 2**62)
 class Table:
     """A mechanism in integers: a row for each level or dataset, with an integer for each outcome, 2^bits in all.
 
-    A coin draws from a row; a certificate proves the rows' claims. Without a `graph`, rows belong to the levels from
-    `lowest` on: neighbours' levels differ by at most 1, and beyond its first and its last row a table is constant. With
-    a graph, they belong to its datasets, in order. Row i is `entries[i]`, or `entries[places[i]]` if many rows are
-    equal.
+    A coin draws from a row; a certificate proves the rows' claims. The last number may be for several outcomes together.
+    Without a `graph`, rows belong to the levels from `lowest` on: neighbours' levels differ by at most 1, and beyond its
+    first and its last row a table is constant. With a graph, they belong to its datasets, in order. Row i is
+    `entries[i]`, or `entries[places[i]]` if many rows are equal.
 
     **Guarantee** (of `line_table` and `graph_table`): neighbouring rows satisfy the privacy inequality as integers; no
     truth could be larger by one, given the boundary; `loss`, how far any is below the real optimum, is less than 2^−60.
@@ -103,6 +103,8 @@ class Table:
     boundary: Any = None
     """The requested boundary."""
     loss: Fraction = Fraction(0)
+    alike: int = 1
+    """How many outcomes the last number of a row is for, equally likely (`which`)."""
     places: Array | None = field(default=None, compare=False)
     graph: Datasets | None = field(default=None, compare=False)
     witness: Array | None = field(default=None, compare=False)
@@ -153,7 +155,9 @@ class Table:
 
     def chances(self, at: Any) -> tuple[Fraction, ...]:
         """The probability of each outcome at a level or dataset, exactly."""
-        return tuple(Fraction(number, 1 << self.bits) for number in self.row(at))
+        *others, last = self.row(at)
+        each = (Fraction(number, 1 << self.bits) for number in others)
+        return (*each, *[Fraction(last, self.alike << self.bits)] * self.alike)
 
     @cached_property
     def blue(self) -> tuple[int, ...]:
@@ -333,10 +337,10 @@ def _almost_certain(floor: Rounded, start: Fraction) -> int:
     most, down, one = min(LONGEST, LARGEST // floor.bits) // 2, floor.on_integers(), 1 << floor.bits
     here, rare, levels = gmpy2.mpz(int(start * one)), int(CERTAIN * one), 1
     if float(start) > 0 and down(here) != here and floor.privacy.iterate(float(start), most)[1] > CERTAIN:
-        raise _too_long(2 * most)  # at once, rather than after a million steps
+        raise too_long(2 * most)  # at once, rather than after a million steps
     while one - here > rare and (following := down(here)) != here:
         if levels >= most:
-            raise _too_long(2 * most)
+            raise too_long(2 * most)
         here, levels = following, levels + 1
     return levels
 
@@ -350,16 +354,16 @@ def _side(floor: Rounded, ceiling: Rounded, start: Fraction, top: Fraction, cap:
     most, privacy = min(LONGEST, LARGEST // floor.bits), floor.privacy
     renyi = isinstance(privacy, RenyiDP)
     if isinstance(privacy, RenyiDP) and start > 0 and privacy.steps_at_least() > (most := FURTHEST):
-        raise _too_long(most, renyi=True)
+        raise too_long(most, renyi=True)
     down, up, one = floor.on_integers(), ceiling.on_integers(), 1 << floor.bits
     here, bound = (gmpy2.mpz(int(x * one)) for x in (start, top))
     if not renyi and cap is None and float(start) > 0 and down(here) != here and privacy.iterate(float(start), most)[1] > LOSS:
-        raise _too_long(most)  # at once, rather than after a million steps
+        raise too_long(most)  # at once, rather than after a million steps
     side, worst, end = [int(here)], bound - here, None if cap is None else 2 * cap - 1
     rare = int(CERTAIN * one) if renyi and not privacy.delta else -1
     while len(side) != end and one - here > rare and ((following := down(here)) != here or end is not None):
         if len(side) >= most:
-            raise _too_long(most, renyi=renyi)
+            raise too_long(most, renyi=renyi)
         here, bound = following, up(bound)
         side.append(int(here))
         worst = max(worst, bound - here)
@@ -367,7 +371,8 @@ def _side(floor: Rounded, ceiling: Rounded, start: Fraction, top: Fraction, cap:
     return tuple(side), int(max(worst, (bound if up(bound) == bound else one) - last))
 
 
-def _too_long(most: int, *, renyi: bool = False) -> DuotoneError:
+def too_long(most: int, *, renyi: bool = False) -> DuotoneError:
+    """The refusal of a budget that needs more levels than this."""
     by = "the price or delta" if renyi else "epsilon or delta"
     return DuotoneError(f"this budget needs a table of more than {most} levels: raise {by}")
 

@@ -169,6 +169,15 @@ class RenyiDP:
         """The largest whole number t out of 2^bits that is close to 2^bits − t."""
         return int(Curve(self.order - 1, self.price, self.delta, bits).balance())
 
+    def each_other_on_integers(self, answers: int, bits: int) -> int:
+        """The least whole number q out of 2^bits for each wrong answer, if these are alike and the truth t has the rest, with
+        which two answers may change places: at most 2^bits / answers.
+
+        max(0, t − d)^(k+1) / q^k + q^(k+1) / t^k + (answers − 2)·q ≤ T is convex along the line on which t moves, and
+        holds where t is q. Guarantee: decided in integers.
+        """
+        return Curve(self.order - 1, self.price, self.delta, bits).least_other(answers)
+
     @overload
     def iterate(self, x: Given, n: int) -> tuple[Number, Number]: ...
     @overload

@@ -140,6 +140,26 @@ class Curve:
             low, high = (middle, high) if close(one - middle, middle) else (low, middle)
         return low
 
+    def least_other(self, answers: int) -> int:
+        """The least whole number q out of 2^bits with which a truth of the rest, t, may change places with another answer:
+        max(0, t − d)^(k+1) / q^k + q^(k+1) / t^k + (answers − 2)·q ≤ T, multiplied out.
+        """
+        k, one = self.k, gmpy2.mpz(1) << self.bits
+        (a, b), (c, e) = (map(gmpy2.mpz, x.as_integer_ratio()) for x in (self.price, self.delta))
+        left, right = b * e ** (k + 1), a * e ** (k + 1) * one
+
+        def private(q: Any) -> bool:
+            t = one - (answers - 1) * q
+            truth, other, alike = t**k, q**k, (answers - 2) * q
+            moved = b * max(e * t - c * one, 0) ** (k + 1) * truth
+            return bool(moved + left * other * (other * q + alike * truth) <= right * other * truth)
+
+        low, high = gmpy2.mpz(0), one // answers
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if private(middle) else (middle, high)
+        return int(high)
+
     def close_on(self, one: int) -> Callable[[Any, Any], bool]:
         """Whether neighbours may have two probabilities s ≤ t out of `one`, as integers: exact."""
         k, whole = self.k, gmpy2.mpz(one)

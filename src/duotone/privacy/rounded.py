@@ -83,6 +83,20 @@ class Rounded:
             return Fraction(self._bound.balance_on_integers(self.bits) + self.up, 2**self.bits)
         return self.represent(self._bound.balance())
 
+    def each_other(self, answers: int) -> Fraction:
+        """The least probability of each of the answers that are wrong, if these are alike, beside a neighbour whose truth is
+        one of them: rounded up, or down as a bound.
+
+        Two answers that change places are private if the truth t = 1 − (answers − 1)·q satisfies t − e^ε·q ≤ δ; then no
+        q below (1 − δ) / (e^ε + answers − 1) is.
+
+        Guarantee: rounded up, the least multiple that is private.
+        """
+        if isinstance(self._bound, RenyiDP):
+            return Fraction(max(0, self._bound.each_other_on_integers(answers, self.bits) - self.up), 2**self.bits)
+        least = (1 - Fraction(self._bound.delta)) / (self._bound.exp_epsilon + answers - 1)
+        return 1 - self.represent(1 - least)
+
     @cached_property
     def _integers(self) -> Callable[[Any], Any]:
         return self.on_integers()

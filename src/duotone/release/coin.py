@@ -102,12 +102,13 @@ class Coin:
 
     `mechanism` is the result of `balanced`, `with_boundary` or `partition_selection`, or a `duotone.line.table.Table`
     in integers (`duotone.line.table.line_table`, `duotone.graphs.table.graph_table`,
-    `duotone.line.three_way.three_way_table`). Tables of yes and no have `answer` and `answers`; every table has
-    `outcomes`. `basis` says what levels are: an "exact distance", with which answers are optimal, or a "safe bound"
-    (any map under which neighbours' levels differ by at most 1), with which they are private and no more.
+    `duotone.line.three_way.three_way_table`, `duotone.line.which.which_table`). Tables of yes and no have `answer` and
+    `answers`; every table has `outcomes`, and `places` for many. `basis` says what levels are: an "exact distance", with
+    which answers are optimal, or a "safe bound" (any map under which neighbours' levels differ by at most 1), with which
+    they are private and no more.
 
-    Guarantee: each outcome has exactly the table's integer over 2^bits. A probability of 0 or 1 never draws another
-    outcome, and none is rounded up.
+    Guarantee: each outcome has exactly the table's integer over 2^bits, or an even share of it. A probability of 0 or 1
+    never draws another outcome, and none is rounded up.
 
     >>> from duotone import ApproxDP, balanced
     >>> coin = Coin(balanced(ApproxDP(1, "1e-6")))
@@ -224,13 +225,27 @@ class Coin:
         try:
             if not (calls is None or (type(calls) is int and calls >= 1)):
                 raise DuotoneError(f"close calls are a whole number, at least 1, got {calls}")
-            drawn, outcomes = self._drawn(levels), self.table.outcomes
+            drawn, outcomes = self.places(levels), self.table.outcomes
         finally:
             levels = None
         if calls is not None and Outcome.TOO_CLOSE in outcomes:
             close = np.flatnonzero(drawn == outcomes.index(Outcome.TOO_CLOSE))
             drawn = drawn[: close[calls - 1] + 1] if len(close) >= calls else drawn
         return [outcomes[outcome] for outcome in drawn.tolist()]
+
+    @uninterrupted
+    def places(self, levels: Any) -> Array:
+        """The same as an array of numbers: for each level the place of its outcome in the table's `outcomes`.
+
+        Every place is drawn in the same time, whatever the level.
+        """
+        try:
+            levels = self._levels(levels)
+            at_once = max(1, CHUNK // max(1, len(self._words)))
+            parts = [self._drawn(levels[start : start + at_once]) for start in range(0, len(levels), at_once)]
+            return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+        finally:
+            levels = None
 
     @property
     def private(self) -> bool:
@@ -308,11 +323,10 @@ class Coin:
 
     def _drawn(self, levels: Any) -> Array:
         """For each level the index of its outcome: decided by 64 bits; if these equal those of a number of the row, by
-        all."""
+        all. One among several that are alike is then drawn evenly, whether it is needed or not."""
         where = first = drawn = cast(Any, None)
         try:
-            where, levels = self._levels(levels), None
-            where = np.clip(where, self._lowest, self._highest).astype(np.int64) - self._lowest
+            where, levels = np.clip(levels, self._lowest, self._highest).astype(np.int64) - self._lowest, None
             stream, rest = _TEST_STREAM.get() or Keystream(os.urandom(48)), self.table.bits - 64
             words = np.frombuffer(stream.bytes(8 * len(where)), dtype=np.uint64)
             first = self._words.take(where, axis=1)
@@ -320,6 +334,8 @@ class Coin:
             for i in np.flatnonzero(sum(words == own for own in first)).tolist():
                 number = int(words[i]) << rest | int.from_bytes(stream.bytes(rest // 8), "little")
                 drawn[i] = sum(number >= t for t in self._rows[where[i]])
+            if self.table.alike > 1:
+                drawn += (drawn == len(first)) * _even(stream, len(drawn), self.table.alike)
             return drawn  # type: ignore[no-any-return]
         finally:
             levels = where = first = drawn = None
@@ -430,6 +446,16 @@ def _clipped(levels: Any, within: Any, coins: bytes) -> Array:
         return np.where(within > 0, np.clip(levels, -within, within - 1), -tossed.astype(np.int64))
     finally:
         levels = within = None  # no traceback may show them
+
+
+def _even(stream: Keystream, count: int, many: int) -> Array:
+    """Whole numbers below `many`, exactly equally likely: words from the last, incomplete run of `many` are drawn again."""
+    words = np.frombuffer(stream.bytes(8 * count), dtype=np.uint64)
+    last = 2**64 // many * many
+    while last < 2**64 and (again := np.flatnonzero(words >= last)).size:
+        words = words.copy()
+        words[again] = np.frombuffer(stream.bytes(8 * again.size), dtype=np.uint64)
+    return (words % many).astype(np.int64)
 
 
 def _chunks(total: int, bar: bool) -> Iterator[int]:
