@@ -6,9 +6,9 @@ rule: neighbours' levels differ by at most 1. If levels are exact distances, and
 optimal as well.
 
 Start with `protocol` (what a question is; and, or, not; a brute-force check of levels); then one file per kind:
-`threshold`, `quantile`, `difference` (of averages, or of quantiles), `variance`, `counts` (a mode, distinct values, any
-arithmetic of a few counts), and `enough_groups` (how many groups of a public list say yes). `units` converts distances to a
-question's own units.
+`threshold`, `quantile`, `difference` (of averages, or of quantiles), `rates` (the same of people with several rows),
+`variance`, `counts` (a mode, distinct values, any arithmetic of a few counts), and `enough_groups` (how many groups of a
+public list say yes). `units` converts distances to a question's own units.
 """
 
 from duotone.questions.counts import Cells, Distinct, Plurality
@@ -16,6 +16,7 @@ from duotone.questions.difference import Difference
 from duotone.questions.enough_groups import EnoughGroups
 from duotone.questions.protocol import Combined, Negated, Neighbours, Question, Verdict, verify
 from duotone.questions.quantile import quantile, smallest
+from duotone.questions.rates import Rates
 from duotone.questions.threshold import Threshold
 from duotone.questions.variance import Variance
 
@@ -29,6 +30,7 @@ __all__ = [
     "Neighbours",
     "Plurality",
     "Question",
+    "Rates",
     "Threshold",
     "Variance",
     "Verdict",
