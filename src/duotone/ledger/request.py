@@ -13,6 +13,7 @@ from duotone.ledger.allowances import EVERYBODY, Share, share_of
 from duotone.ledger.entries import VERSION, Body, State, canonical, key_of, label, loaded, signed
 from duotone.ledger.registration import Registered, load
 from duotone.ledger.stores import Entries, Row
+from duotone.line.which import WHICH
 from duotone.model.cost import SHARED, AnsweredBefore, Charge, CloseCallCharge, Cost, Left, Shortfall
 from duotone.model.notice import Notice, Refusal
 from duotone.privacy.approx_dp import ApproxDP
@@ -21,8 +22,8 @@ from duotone.privacy.renyi import RenyiDP
 from duotone.privacy.text import Definition, read_either
 
 LONGEST_QUESTION = 100_000
-FIXED = ("balanced", "selection")
-"""Boundaries that are the same at every budget; one that follows from costs is not."""
+FIXED = ("balanced", "selection", WHICH)
+"""How boundaries begin that are the same at every budget; one that follows from costs is not."""
 LONGEST_BUDGET = 200
 """Most characters of a budget in a sentence."""
 MOST_REPEATS = 10**6
@@ -93,7 +94,7 @@ class Request:
             body = loaded(row)
             same = body.get("question") in forms and body.get("version") == state.version and "calls" not in body
             if same and (differs := _differs(terms, body)) and entries.answered(str(body.get("key"))) is not None:
-                fixed = body["boundary"] == terms["boundary"] and set(body["boundary"].split("+")) <= {*FIXED}
+                fixed = body["boundary"] == terms["boundary"] and _fixed(body["boundary"])
                 free = fixed and body["answers"] == terms["answers"]
                 return AnsweredBefore(row.seq, differs, _budget(body["notion"], body["answers"]) if free else None)
         return None
@@ -206,11 +207,15 @@ def _differs(terms: Body, body: Body) -> tuple[str, ...]:
     now, then = (read_either(each["notion"]) for each in (terms, body))
     name = "price" if isinstance(now, RenyiDP) or isinstance(then, RenyiDP) else "epsilon"
     budget = {name: _first(now) != _first(then), "delta": Fraction(now.delta) != Fraction(then.delta)}
-    fixed = any(set(each[0].split("+")) <= {*FIXED} for each in (own, earlier))  # the order follows from the budget
+    fixed = any(_fixed(each[0]) for each in (own, earlier))  # the order follows from the budget
     # if both boundaries follow from costs, and the budgets differ, the costs may be the same
     costs = own[0] != earlier[0] and (fixed or not any(budget.values()))
     other = {"choice of costs": costs, "number of answers": terms["answers"] != body["answers"]}
     return tuple(name for name, differs in (budget | other).items() if differs)
+
+
+def _fixed(boundary: str) -> bool:
+    return all(part.startswith(FIXED) for part in boundary.split("+"))
 
 
 def _first(privacy: Definition) -> tuple[str, Fraction]:

@@ -9,6 +9,7 @@ place 0 is the truth. In row 0 the others are alike; from row to row each prefix
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -40,6 +41,8 @@ MOST_ANSWERS = 2**16
 """Most answers to choose from."""
 
 NOTHING = ApproxDP(0, 0)
+WHICH, IN_ORDER = "which of ", " in order"
+_WRITTEN = re.compile(f"{WHICH}([1-9][0-9]{{0,4}})({IN_ORDER})?")
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,10 @@ class Which:
     """The mechanism of an answer among `answers` ones, each under `privacy`. With `ordered`, an answer that is wrong falls near
     the truth, as suits brackets; else all wrong ones are alike.
 
-    >>> Which(ApproxDP(1, "1e-6"), 5)
-    Which(privacy=ApproxDP(epsilon=1.0, delta=1/1000000), answers=5, ordered=False)
+    As text, it is what a ledger records beside its privacy.
+
+    >>> str(Which(ApproxDP(1, "1e-6"), 5, ordered=True))
+    'which of 5 in order'
     """
 
     privacy: Definition
@@ -63,10 +68,21 @@ class Which:
         if not (type(self.ordered) is bool and (not self.ordered or isinstance(self.privacy, ApproxDP))):
             raise DuotoneError("answers in an order need an ApproxDP: one Rényi order has those whose wrong ones are alike")
 
+    def __str__(self) -> str:
+        return f"{WHICH}{self.answers}{IN_ORDER * self.ordered}"
+
     @property
     def columns(self) -> int:
         """The numbers of a row: of the truth and all others together; or, in order, of each place."""
         return self.answers if self.ordered else 2
+
+
+def read_which(privacy: Definition, written: str) -> Which:
+    """The mechanism of its text."""
+    said = _WRITTEN.fullmatch(written)
+    if said is None:
+        raise DuotoneError("this does not say among how many answers one is chosen")
+    return Which(privacy, int(said[1]), said[2] is not None)
 
 
 def which_table(privacy: Definition, answers: int, *, ordered: bool = False) -> Table:

@@ -13,6 +13,7 @@ from duotone.errors import DuotoneError, MissingExtra
 from duotone.line.mechanism import on_line
 from duotone.line.noise import Margin, Noise, Sure, same_answer
 from duotone.line.table import Outcome, line_table
+from duotone.line.which import WHICH
 from duotone.model.cost import SELECTED, SHARED
 from duotone.privacy.text import Definition
 from duotone.words.sentences import brief
@@ -81,9 +82,11 @@ def recorded_answer(recorded: Any, privacy: Definition, boundary: str) -> tuple[
     ('no', False, 6)
     >>> recorded_answer({"count": 203}, ApproxDP(1, "1e-6"), "balanced")
     ('count', {'estimate': 203, 'give_or_take': 3})
+    >>> recorded_answer("north", ApproxDP(1, "1e-6"), "which of 4")
+    ('north', {})
     """
-    if SHARED in boundary and not isinstance(recorded, bool):
-        return str(recorded), {}  # answers that share a budget by one Rényi order are yes and no alone
+    if boundary.startswith(WHICH) or (SHARED in boundary and not isinstance(recorded, bool)):
+        return str(recorded), {}  # one of k; and answers that share a budget by one Rényi order are yes and no alone
     if isinstance(recorded, dict):
         return "count", {"estimate": recorded.get("count"), "give_or_take": _noise(privacy, boundary).give_or_take}
     if type(recorded) is not int:

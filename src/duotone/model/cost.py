@@ -12,6 +12,7 @@ from typing import Any, Self
 from duotone.errors import DuotoneError
 from duotone.line.mechanism import Boundary, LineMechanism, on_line
 from duotone.line.three_way import ThreeWay
+from duotone.line.which import WHICH, Which, read_which
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import probability, show
 from duotone.privacy.renyi import Shared
@@ -26,7 +27,7 @@ TOO_CLOSE = "too close to call"
 
 @dataclass(frozen=True)
 class Charge:
-    """A charge for answers of one mechanism on a line.
+    """A charge for answers of one mechanism: on a line, or of which of k.
 
     `answers` is how many of them one person can change: 1 for a question, n for a batch of n, and for groups the most
     that a person may be in, since groups that share nobody compose in parallel. Where neighbours replace a person, the
@@ -37,7 +38,7 @@ class Charge:
     2 answers at ApproxDP(epsilon=0.5, delta=0)
     """
 
-    mechanism: LineMechanism
+    mechanism: LineMechanism | Which
     answers: int = 1
     selected: bool = False
     """Whether the answers' groups are selected privately, which costs nothing more."""
@@ -49,6 +50,8 @@ class Charge:
             raise DuotoneError("answers that share a budget by one Rényi order have its definition, and are charged once")
         if not isinstance(self.mechanism.privacy, Definition):
             raise DuotoneError("a ledger charges for an ApproxDP or a RenyiDP")
+        if self.selected and isinstance(self.mechanism, Which):
+            raise DuotoneError("groups are selected privately for yes and no alone")
         if not (type(self.answers) is int and 1 <= self.answers <= MOST_ANSWERS):
             raise DuotoneError(f"a charge has from 1 to {MOST_ANSWERS} answers, got {self.answers}")
 
@@ -65,9 +68,10 @@ class Charge:
 
     @property
     def boundary(self) -> str:
-        """The boundary value, as a ledger records it."""
+        """The boundary value, or among how many answers, as a ledger records it."""
         shared = "" if self.shared is None else f"{SHARED}{self.shared.order} of {self.shared.answers}"
-        return f"{boundary_text(self.mechanism.boundary)}{SELECTED * self.selected}{shared}"
+        which = isinstance(self.mechanism, Which)
+        return f"{self.mechanism if which else boundary_text(self.mechanism.boundary)}{SELECTED * self.selected}{shared}"
 
     @classmethod
     def read(cls, privacy: Definition, boundary: str, answers: int) -> Self:
@@ -76,12 +80,13 @@ class Charge:
         if said is None:
             raise DuotoneError("this is not a boundary as a ledger writes it")
         value, selected, order, many = said.groups()
+        mechanism = read_which if value.startswith(WHICH) else on_line
         if order is None:
-            return cls(on_line(privacy, value), answers, selected is not None)
+            return cls(mechanism(privacy, value), answers, selected is not None)
         if not isinstance(privacy, ApproxDP):
             raise DuotoneError("answers share an ApproxDP by one Rényi order")
         shared = Shared(privacy, int(many), int(order))
-        return cls(on_line(shared.each, value), answers, selected is not None, shared)
+        return cls(mechanism(shared.each, value), answers, selected is not None, shared)
 
     def numbers(self) -> dict[str, Any]:
         """How many answers at which privacy: of each, or of all together."""

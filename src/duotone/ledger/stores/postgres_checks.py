@@ -36,7 +36,10 @@ _ESCAPES = r"E'\\\\(?![\\\\\"bfnrtu])|\\\\u[0-9a-f]{0,3}[A-F]|\\\\u00([2-6]|7[0-
 _STRING = r"""E'"([^"\\\\]|\\\\.)*"'"""
 _LISTS = r"E'\\[[^][{}]*\\]|\\{[^][{}]*\\}'"
 TIME = r"E'^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{6})?\\+00:00$'"
-_BOUNDARY = r"E'^(balanced|selection|[0-9]+(/[0-9]+)?)(\\+(balanced|selection|[0-9]+(/[0-9]+)?))*$'"
+_BOUNDARY = (
+    r"E'^(balanced|selection|which of [1-9][0-9]{0,4}( in order)?|[0-9]+(/[0-9]+)?)"
+    r"(\\+selection)?(\\+order [1-9][0-9]{0,2} of [1-9][0-9]{0,9})?$'"
+)
 _CHARGE = (
     "'^after,again,(allowance,)?answers,(asker_spent,)?at,boundary,(by,)?(calls,)?dataset,(filed,)?key,kind,notion,question,v,"
     "version$'"
