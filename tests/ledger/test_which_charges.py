@@ -13,7 +13,7 @@ from duotone.ledger.accounts import RenyiAccount
 from duotone.ledger.entries import canonical, key_of
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.verify import verify
-from duotone.line.which import Which, which_table
+from duotone.line.which import Which
 from duotone.privacy.renyi import RenyiDP, Shared
 from duotone.release.coin import Coin
 from support.ledgers import ABOUT, ending, register, rows_of
@@ -119,6 +119,6 @@ def test_it_is_charged_and_then_drawn(tmp_path: Path) -> None:
     which = Which(ApproxDP(1, "1e-6"), 5)
     with open_ledger(tmp_path / "l.ledger") as ledger:
         register(ledger, ApproxDP(1, "1e-6"))
-        coin = Coin(which_table(which.privacy, which.answers))
+        coin = Coin(which)
         receipt = ledger.ask("census", "which ward?", Charge(which), lambda: coin.outcomes([40])[0], **ABOUT)
         assert receipt.answer == 0

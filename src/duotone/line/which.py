@@ -72,6 +72,11 @@ class Which:
         return f"{WHICH}{self.answers}{IN_ORDER * self.ordered}"
 
     @property
+    def table(self) -> Table:
+        """The mechanism in integers."""
+        return _table(self)
+
+    @property
     def columns(self) -> int:
         """The numbers of a row: of the truth and all others together; or, in order, of each place."""
         return self.answers if self.ordered else 2
@@ -97,7 +102,7 @@ def which_table(privacy: Definition, answers: int, *, ordered: bool = False) -> 
     >>> [[round(float(chance), 3) for chance in table.chances(distance)] for distance in range(4)]
     [[0.55, 0.225, 0.225], [0.825, 0.087, 0.087], [0.963, 0.019, 0.019], [1.0, 0.0, 0.0]]
     """
-    return _table(Which(privacy, answers, ordered))
+    return Which(privacy, answers, ordered).table
 
 
 @lru_cache(maxsize=16)
@@ -138,7 +143,7 @@ def which_reach(privacy: Definition, answers: int, *, ordered: bool = False) -> 
         people = floor.settles_after(_first(floor, answers))
         if people < min(SHORT, LARGEST // (4 * floor.bits * which.columns)):  # far from the most
             return int(people) + 1
-    return _table(which).reach
+    return which.table.reach
 
 
 def preferences(answer: int, answers: int) -> tuple[int, ...]:

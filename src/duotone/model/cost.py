@@ -70,8 +70,8 @@ class Charge:
     def boundary(self) -> str:
         """The boundary value, or among how many answers, as a ledger records it."""
         shared = "" if self.shared is None else f"{SHARED}{self.shared.order} of {self.shared.answers}"
-        which = isinstance(self.mechanism, Which)
-        return f"{self.mechanism if which else boundary_text(self.mechanism.boundary)}{SELECTED * self.selected}{shared}"
+        line = self.mechanism
+        return f"{line if isinstance(line, Which) else boundary_text(line.boundary)}{SELECTED * self.selected}{shared}"
 
     @classmethod
     def read(cls, privacy: Definition, boundary: str, answers: int) -> Self:

@@ -26,6 +26,7 @@ from duotone.interrupts import uninterrupted
 from duotone.line.mechanism import LineMechanism
 from duotone.line.noise import Margin, Sure, same_answer
 from duotone.line.table import YES_NO, Outcome, Table, line_table
+from duotone.line.which import Which
 from duotone.model.accuracy import Basis as Basis
 from duotone.privacy.definition import Array
 from duotone.privacy.text import Definition
@@ -100,12 +101,12 @@ class Coin:
     the answer is yes and 1, 2, 3, … people must change before it is no; −1, −2, −3, … if it is no. Every answer spends
     the mechanism's budget, which a coin does not count: `open_ledger` does.
 
-    `mechanism` is the result of `balanced`, `with_boundary` or `partition_selection`, or a `duotone.line.table.Table`
-    in integers (`duotone.line.table.line_table`, `duotone.graphs.table.graph_table`,
-    `duotone.line.three_way.three_way_table`, `duotone.line.which.which_table`). Tables of yes and no have `answer` and
-    `answers`; every table has `outcomes`, and `places` for many. `basis` says what levels are: an "exact distance", with
-    which answers are optimal, or a "safe bound" (any map under which neighbours' levels differ by at most 1), with which
-    they are private and no more.
+    `mechanism` is the result of `balanced`, `with_boundary` or `partition_selection`, a `duotone.line.which.Which`, or a
+    `duotone.line.table.Table` in integers (`duotone.line.table.line_table`, `duotone.graphs.table.graph_table`,
+    `duotone.line.three_way.three_way_table`). Tables of yes and no have `answer` and `answers`; every table has
+    `outcomes`, and `places` for many. `basis` says what levels are: an "exact distance", with which answers are optimal,
+    or a "safe bound" (any map under which neighbours' levels differ by at most 1), with which they are private and no
+    more.
 
     Guarantee: each outcome has exactly the table's integer over 2^bits, or an even share of it. A probability of 0 or 1
     never draws another outcome, and none is rounded up.
@@ -119,10 +120,11 @@ class Coin:
     [True, True, False, False]
     """
 
-    def __init__(self, mechanism: LineMechanism | Table, *, basis: Basis = "exact distance") -> None:
+    def __init__(self, mechanism: LineMechanism | Which | Table, *, basis: Basis = "exact distance") -> None:
         if basis not in ("exact distance", "safe bound"):
             raise DuotoneError(f"a basis is exact distance or safe bound, got {basis}")
-        self.table: Table = line_table(mechanism) if isinstance(mechanism, LineMechanism) else mechanism
+        table = mechanism.table if isinstance(mechanism, Which) else mechanism
+        self.table: Table = line_table(table) if isinstance(table, LineMechanism) else table
         self.basis: Basis = basis
         if not (self.table.bits >= 72 and self.table.bits % 8 == 0):
             raise DuotoneError("a coin needs a table of at least 72 bits, a whole number of bytes")
