@@ -17,7 +17,7 @@ import pytest
 from duotone import ApproxDP, interrupts
 from duotone.interrupts import Held, held, uninterrupted
 from duotone.line.three_way import ThreeWay
-from duotone.tables.ask import prepare
+from duotone.tables.check_question import prepare
 from duotone.tables.engines.engine import quietly
 
 COMMON = """
@@ -103,7 +103,7 @@ SCENES = {
     "close calls": """
         rows = pa.table({"g": [i % 500 for i in range(5000)], "x": [i % 7 for i in range(5000)]})
         groups, read = [(i,) for i in range(500)], []
-        from duotone.tables.ask import prepare
+        from duotone.tables.check_question import prepare
         text = "select g, avg(x) > 3 from t group by g"
         asked = prepare(rows, text, ThreeWay(ApproxDP("0.01")), bounds={"x": (0, 9)}, groups=groups)
 

@@ -18,7 +18,8 @@ from duotone.desk.operations import LIST
 from duotone.ledger.ledger import Ledger, open_ledger
 from duotone.line.three_way import ThreeWay
 from duotone.model.dataset import KEYS
-from duotone.tables.ask import ask_all, prepare, prepare_all, prepare_groups
+from duotone.tables.ask import ask_all
+from duotone.tables.check_question import prepare, prepare_all, prepare_groups
 from duotone.tables.prepared import Prepared
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (

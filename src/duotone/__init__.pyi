@@ -19,8 +19,8 @@ from .release.audit import audit_answers as audit_answers
 from .release.certificate import prove as prove
 from .release.coin import Coin as Coin
 from .tables.ask import ask as ask
-from .tables.ask import prepare as prepare
 from .tables.ask import select_groups as select_groups
+from .tables.check_question import prepare as prepare
 
 __version__: str
 __all__: list[str]

@@ -16,7 +16,8 @@ from functools import partial
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.tables import ask as tables
+from duotone.tables.ask import ask, select_groups
+from duotone.tables.check_question import prepare
 from duotone.tables.inspection import inspect_clipping
 
 
@@ -25,9 +26,9 @@ class FrameQuestions:
     with the frame as its table."""
 
     def __init__(self, frame: Any) -> None:
-        self.ask = partial(tables.ask, frame)
-        self.prepare = partial(tables.prepare, frame)
-        self.select_groups = partial(tables.select_groups, frame)
+        self.ask = partial(ask, frame)
+        self.prepare = partial(prepare, frame)
+        self.select_groups = partial(select_groups, frame)
         self.inspect_clipping = partial(inspect_clipping, frame)
 
 

@@ -102,7 +102,7 @@ def test_a_failed_trial_is_the_owners_to_see_and_charges_nothing(
     log_to(tmp_path / "log")
     with at_desk(office) as desk:
         before = desk.desk.ledger.statement("votes").charges
-        monkeypatch.setattr("duotone.tables.ask.require_trial", failed)
+        monkeypatch.setattr("duotone.tables.check_question.require_trial", failed)
         status, said = desk.ask("ana", "votes", question="count(*) filter (where town = 'Ely') > 17", **ABOUT)
         assert (status, said["kind"]) == (422, "bad question")
         assert "(neighbours, code ab12)" in said["error"]

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from duotone.tables import ask as asking
+from duotone.tables import declared as opening
 from support.offices import AtDesk, at_desk, make_office
 
 AGES = pa.table({"person": range(400), "age": [30] * 400, "income": [90] * 400, "town": ["Ely"] * 400})
@@ -147,8 +147,8 @@ def test_a_file_that_is_rewritten_while_a_question_is_read_tells_no_path(
     WRITERS[name](AGES, path)
     with served(name, tmp_path, 'table = "t"' if name == "t.duckdb" else "") as desk:
         assert older(desk, 29) == (200, "yes")
-        opens = asking.open_conforming
-        monkeypatch.setattr(asking, "open_conforming", lambda declared: (opens(declared), WRITERS[name](MOVED, path))[0])
+        opens = opening.open_conforming
+        monkeypatch.setattr(opening, "open_conforming", lambda declared: (opens(declared), WRITERS[name](MOVED, path))[0])
         status, document = desk.ask("ana", "people", question="median(age) > 50", epsilon=1, delta="1e-6")
         assert (status, document["kind"]) == (503, "unavailable")
         assert str(tmp_path) not in document["error"]

@@ -136,7 +136,7 @@ def test_what_a_named_group_hides_is_refused_before_anything_is_tried(tmp_path: 
     def trial(asked: Any) -> None:
         trials.append(asked.question.text)
 
-    monkeypatch.setattr("duotone.tables.ask.require_trial", trial)
+    monkeypatch.setattr("duotone.tables.check_question.require_trial", trial)
     with at_desk(make_office(tmp_path, VOTES, STAYS, CALLS)) as one:
         trials.clear()  # of the start, which looks at the office's own questions
         for group in ("(?:", "(?P<n>"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from duotone import ApproxDP, DuotoneError, prepare
-from duotone.tables.ask import prepare_groups
+from duotone.tables.check_question import prepare_groups
 from duotone.tables.engines import Source
 from duotone.tables.prepared import Prepared
 from hostile.model import Value

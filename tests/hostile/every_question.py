@@ -29,7 +29,7 @@ import pyarrow.compute
 from duotone import ApproxDP
 from duotone.errors import DuotoneError, FailedTrial
 from duotone.model.notice import is_about
-from duotone.tables.ask import prepare
+from duotone.tables.check_question import prepare
 from hostile.plain_truth import plain
 from hostile.question_grammar import Grammar, Question
 

@@ -30,7 +30,7 @@ from duotone.desk.office import Limits, Listed
 from duotone.desk.work import machine, require_little, seconds_of
 from duotone.model.dataset import Dataset
 from duotone.resources import EngineLimits, limited
-from duotone.tables import ask
+from duotone.tables import check_question
 from duotone.tables.engines.engine import sqlglot_of
 
 LIMITS = EngineLimits(2**31, 1, 2**32)
@@ -331,7 +331,10 @@ def opened(content: list[Row], asked: Asked, folder: Path | None) -> Iterator[An
         place = folder / "t.parquet"
         pq.write_table(table, place, use_dictionary=False)
         table = str(place)
-    with limited(LIMITS), ask.prepare(table, asked.text, BUDGET, longest_text=asked.longest, **asked.options) as question:
+    with (
+        limited(LIMITS),
+        check_question.prepare(table, asked.text, BUDGET, longest_text=asked.longest, **asked.options) as question,
+    ):
         yield question
 
 
@@ -419,5 +422,5 @@ def main(pairs: int, seed: int = 1, seconds: float = float("inf")) -> int:
 if __name__ == "__main__":
     given = sys.argv[1:]
     # other tests are about trials, which take longer than all that is measured here
-    ask.__dict__["require_trial"] = lambda *_, **__: None
+    check_question.__dict__["require_trial"] = lambda *_, **__: None
     sys.exit(1 if main(int(given[0]), *(int(one) for one in given[1:2]), *(float(one) for one in given[2:3])) else 0)

@@ -15,7 +15,7 @@ from duotone import ApproxDP, DuotoneError
 from duotone.desk.callers import Refused
 from duotone.pages.ask import AskedForm, query_of, twice
 from duotone.pages.menus import COMPARISONS, CONDITIONS, Chosen, composed, groupable, offered
-from duotone.tables.ask import prepare, prepare_groups
+from duotone.tables.check_question import prepare, prepare_groups
 
 PRIVACY = ApproxDP(1, "1e-6")
 DAY = datetime.date(2024, 2, 29)

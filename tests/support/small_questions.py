@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from duotone import ApproxDP
 from duotone.questions import Neighbours
-from duotone.tables.ask import prepare
+from duotone.tables.check_question import prepare
 from duotone.tables.prepared import Prepared
 
 P = ApproxDP(1, "1e-6")

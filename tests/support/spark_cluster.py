@@ -24,7 +24,7 @@ from typing import Any
 import pyarrow as pa
 
 from duotone import ApproxDP, open_ledger, prepare
-from duotone.tables.ask import prepare_groups
+from duotone.tables.check_question import prepare_groups
 from duotone.tables.engines import open_source
 from support import engine_cases
 from support.running import EXHAUSTIVE

@@ -25,7 +25,7 @@ from duotone import (
 from duotone.line.table import line_table
 from duotone.model.accuracy import Accuracy, at_most
 from duotone.release.coin import insecure_test_seed
-from duotone.tables.ask import prepare_groups
+from duotone.tables.check_question import prepare_groups
 
 P = ApproxDP(1, "1e-6")
 STAYS = pa.table({"patient": range(60), "ward": ["Ely"] * 30 + ["Wells"] * 30, "days": [3, 9] * 30})

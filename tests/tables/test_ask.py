@@ -17,7 +17,7 @@ import pytest
 from duotone import ApproxDP, DuotoneError, audit_answers, prove
 from duotone.cli.app import main
 from duotone.questions import Neighbours
-from duotone.tables.ask import prepare
+from duotone.tables.check_question import prepare
 from duotone.tables.engines.any_ibis import AnyIbis
 from duotone.tables.engines.engine import Abilities
 from duotone.tables.engines.query import People, gather

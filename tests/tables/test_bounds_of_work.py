@@ -360,6 +360,6 @@ def test_what_is_added_up_for_a_person_is_counted_once(declared: dict[str, Any])
 
 def test_a_statement_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Refused before its trial, which would take longer still: 200 casts had a statement of a million characters."""
-    monkeypatch.setattr("duotone.tables.ask.require_trial", lambda *_, **__: pytest.fail("the trial was begun"))
+    monkeypatch.setattr("duotone.tables.check_question.require_trial", lambda *_, **__: pytest.fail("the trial was begun"))
     with pytest.raises(DuotoneError, match="too long for an engine"):
         prepare(small(), f"count(*) filter (where {' or '.join(f's::bigint > {i}' for i in range(200))}) > 3", P)

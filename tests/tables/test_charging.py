@@ -17,7 +17,7 @@ import pytest
 from duotone import ApproxDP, Charge, DuotoneError, OverBudget, balanced, open_ledger, prepare
 from duotone.cli.app import main
 from duotone.ledger.ledger import Ledger
-from duotone.tables.ask import prepare_all, prepare_groups
+from duotone.tables.check_question import prepare_all, prepare_groups
 from duotone.tables.engines.any_ibis import AnyIbis
 from duotone.tables.engines.open import _identity, files_of
 from duotone.tables.prepared import Prepared, quote_all, require_all_fit

@@ -19,7 +19,8 @@ from duotone.line.three_way import ThreeWay, clear_from, three_way_table
 from duotone.model.accuracy import Clearness
 from duotone.model.cost import CloseCallCharge, Left, Quote
 from duotone.release.coin import Coin, insecure_test_seed
-from duotone.tables.ask import ask, prepare
+from duotone.tables.ask import ask
+from duotone.tables.check_question import prepare
 from support.running import EXHAUSTIVE
 
 QUESTION = ThreeWay(ApproxDP("0.05"))

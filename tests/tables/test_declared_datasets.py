@@ -12,7 +12,7 @@ import pytest
 
 from duotone import ApproxDP, Dataset, ask, open_ledger, prepare
 from duotone.errors import DuotoneError
-from duotone.tables.ask import prepare_all
+from duotone.tables.check_question import prepare_all
 from duotone.tables.engines import open_source
 from duotone.tables.inspection import inspect_clipping
 from support.running import run

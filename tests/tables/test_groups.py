@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from duotone import ApproxDP, Dataset, DuotoneError, ask, partition_selection, prepare, prove, select_groups
 from duotone.cli.app import main
 from duotone.model.terms import DefiniteTerms
-from duotone.tables.ask import prepare_groups
+from duotone.tables.check_question import prepare_groups
 from duotone.tables.engines import open_source
 from duotone.tables.engines.query import People, gather
 from support.running import examples, run

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from duotone import ApproxDP, DuotoneError, prepare
-from duotone.tables.ask import prepare_all
+from duotone.tables.check_question import prepare_all
 from duotone.tables.sql.read_question import read_question
 from support.running import thinned
 

@@ -14,7 +14,7 @@ from duotone.line.table import line_table
 from duotone.model import terms as terms_file
 from duotone.model.terms import DefiniteTerms
 from duotone.tables import engine_conformance
-from duotone.tables.ask import prepare_groups
+from duotone.tables.check_question import prepare_groups
 from duotone.tables.engines import open_source
 from duotone.tables.engines.any_ibis import AnyIbis
 from duotone.tables.engines.engine import of_table

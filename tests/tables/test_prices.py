@@ -16,7 +16,8 @@ from duotone.ledger.accounts import RenyiAccount
 from duotone.ledger.ledger import Ledger
 from duotone.model.wanted import WantedError
 from duotone.privacy.renyi import RenyiDP
-from duotone.tables.ask import ask_all, prepare_all
+from duotone.tables.ask import ask_all
+from duotone.tables.check_question import prepare_all
 from support.renyi import divergence, furthest
 
 STAYS = pa.table({"patient": range(400), "days": [8] * 400, "ward": ["A", "B"] * 200})

@@ -20,7 +20,7 @@ from duotone.model.terms import DefiniteTerms
 from duotone.privacy.renyi import RenyiDP
 from duotone.release import groups as drawing
 from duotone.tables import prepared
-from duotone.tables.ask import prepare_groups
+from duotone.tables.check_question import prepare_groups
 from support.renyi import least_sum
 
 COARSE = RenyiDP(2, 60, "0.2")

@@ -16,7 +16,8 @@ from duotone.line.three_way import ThreeWay
 from duotone.model.terms import DefiniteTerms
 from duotone.model.wanted import WantedError
 from duotone.privacy.renyi import RenyiDP, Shared
-from duotone.tables.ask import ask_all, prepare_all, prepare_groups
+from duotone.tables.ask import ask_all
+from duotone.tables.check_question import prepare_all, prepare_groups
 from support.ledgers import ending, rows_of
 
 USUAL = ApproxDP(1, "1e-6")

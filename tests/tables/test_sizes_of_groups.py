@@ -26,7 +26,7 @@ from duotone.model.accuracy import Accuracy
 from duotone.model.terms import DefiniteTerms
 from duotone.release.certificate import Unproved
 from duotone.tables.answers import Answers
-from duotone.tables.ask import prepare_all, prepare_groups
+from duotone.tables.check_question import prepare_all, prepare_groups
 from duotone.tables.prepared import Prepared
 
 CHECKER = Path(__file__).parents[2] / "tools" / "check_certificate.py"

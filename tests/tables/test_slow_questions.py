@@ -11,7 +11,7 @@ import pytest
 
 from duotone import prepare
 from duotone.desk import work
-from duotone.tables import ask
+from duotone.tables import check_question
 from duotone.tables.work import Bound, _Interpreter
 from hostile import slow_questions
 from hostile.slow_questions import Asked, Grammar, Rows, drawn, stored, tried
@@ -20,7 +20,7 @@ from hostile.slow_questions import Asked, Grammar, Rows, drawn, stored, tried
 @pytest.fixture(autouse=True)
 def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """No trials, which other tests are about; and a machine as fast as the one on which constants were measured."""
-    monkeypatch.setattr(ask, "require_trial", lambda *_, **__: None)
+    monkeypatch.setattr(check_question, "require_trial", lambda *_, **__: None)
     monkeypatch.setattr(work, "machine", lambda: 1.0)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from duotone.model.dataset import Dataset as Declared
     from duotone.privacy.text import Definition
     from duotone.tables.answers import Answers
-    from duotone.tables.ask import ToPrice
+    from duotone.tables.check_question import ToPrice
     from duotone.tables.prepared import Prepared
 
 T = TypeVar("T")
@@ -94,8 +94,8 @@ def priced(how: Charging, declared: Declared, **given: Any) -> Definition | ToPr
     """The budget of a question: as given, or what is wanted instead, with the account of the charged dataset."""
     from duotone.model.wanted import budget_of
     from duotone.privacy.text import Definition
-    from duotone.tables.ask import ToPrice
     from duotone.tables.billing import account_in
+    from duotone.tables.check_question import ToPrice
 
     if all(given.get(way) is None for way in ("wrong", "one_of", "price")):
         return budget(given["epsilon"], given["exp_epsilon"], given["delta"])

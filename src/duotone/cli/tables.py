@@ -218,7 +218,7 @@ def ask(
     certificate: CertificateFile = None,
 ) -> None:
     """A private answer to a yes/no question about a table."""
-    from duotone.tables.ask import prepare_all
+    from duotone.tables.check_question import prepare_all
 
     questions = _questions(question)
     if each and len(questions) == 1:
@@ -284,7 +284,7 @@ def groups(
     certificate: CertificateFile = None,
 ) -> None:
     """Which groups may be shown: each with the largest probability that privacy allows for its size."""
-    from duotone.tables.ask import prepare_groups
+    from duotone.tables.check_question import prepare_groups
 
     with prepare_groups(declared, listed(by), privacy, margins=margins_in(how, declared, privacy, margins)) as prepared:
         reply = answered(prepared, how)

@@ -23,8 +23,8 @@ from duotone.model.notice import Refusal, why
 from duotone.model.terms import DefiniteTerms
 from duotone.privacy.text import Definition
 from duotone.resources import limited
-from duotone.tables.ask import ToPrice, open_conforming, prepare, prepare_groups
-from duotone.tables.declared import unit_in
+from duotone.tables.check_question import ToPrice, prepare, prepare_groups
+from duotone.tables.declared import open_conforming, unit_in
 from duotone.tables.engines.engine import Source, closed_on_error
 from duotone.tables.engines.open import open_source
 from duotone.tables.engines.public_tables import PublicTable

@@ -4,7 +4,7 @@ budget."""
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from duotone.errors import DatasetError, DuotoneError
 from duotone.model import checks
 from duotone.model.checks import COHORT, AccountName, Checked, Mistakes, Neighbours, Reduction, Type, unknown
+from duotone.model.notice import Notice
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, number, show
 
@@ -371,3 +372,25 @@ def _from_folder(written: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         if isinstance(every.get(key), Mapping) and in_files:
             every[key] = {name: place(file) for name, file in every[key].items()}
     return every
+
+
+Key = tuple[Any, ...]
+"""The key of a group: a value for each column that a question is grouped by."""
+
+
+class Unused(DuotoneError):
+    """A declaration at a `key`, such as max_rows or bounds.age, that the question does not use. If it was declared for
+    this question alone, that is a mistake; for a dataset or several questions, others may use it."""
+
+    def __init__(self, key: str, said: Notice | str) -> None:
+        self.key = key
+        super().__init__(said)
+
+
+Note = Callable[[Unused], None]
+"""Called with it: raises or notes it."""
+
+
+def at_once(unused: Unused) -> None:
+    """Refuse an unused declaration."""
+    raise unused

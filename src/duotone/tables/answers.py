@@ -16,13 +16,12 @@ from duotone.line.table import Outcome
 from duotone.model.accuracy import Accuracy, Basis, Clearness, written_budget
 from duotone.model.answer import SHOWN, Released, word
 from duotone.model.cost import Receipt
-from duotone.model.dataset import Dataset
+from duotone.model.dataset import Dataset, Key
 from duotone.model.notice import Notice
 from duotone.model.terms import DefiniteTerms, Terms
 from duotone.privacy.numbers import show
 from duotone.privacy.text import definition_document
 from duotone.tables.compile_question import Compiled
-from duotone.tables.declared import Key
 from duotone.tables.engines.engine import Source, vouched_for
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.syntax import one_line

@@ -18,9 +18,8 @@ from typing import Any, TypedDict
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.accounts import Account
 from duotone.ledger.ledger import Ledger, opened_ledger
-from duotone.model.dataset import Dataset
+from duotone.model.dataset import Dataset, Key
 from duotone.model.notice import Notice, Refusal
-from duotone.tables.declared import Key
 from duotone.tables.engines.engine import Source
 from duotone.tables.engines.open import files_of, is_local
 from duotone.tables.sql.syntax import ENDINGS

@@ -17,7 +17,7 @@ import numpy as np
 from duotone.errors import DuotoneError
 from duotone.line.table import Reach
 from duotone.model.answer import CountLimit
-from duotone.model.dataset import FLOAT_STEPS, SQUARED_STEPS, Bounds, Dataset
+from duotone.model.dataset import FLOAT_STEPS, SQUARED_STEPS, Bounds, Dataset, Key, Note, Unused
 from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
 from duotone.questions.protocol import combined_level
@@ -26,7 +26,6 @@ from duotone.tables.comparisons import CompiledComparison, Results
 from duotone.tables.comparisons.counts import counts_comparison, distinct_threshold, mode_is
 from duotone.tables.comparisons.difference import mean_difference, variance_threshold
 from duotone.tables.comparisons.threshold import linear_threshold, of_one_value, quantile_threshold
-from duotone.tables.declared import Key, Note, Unused
 from duotone.tables.engines.engine import Source
 from duotone.tables.engines.expressions import require_able
 from duotone.tables.engines.query import People, gather, plan_of

@@ -1,43 +1,112 @@
-"""Declarations of a question: who a person is, how much one may count for, and which groups there are."""
+"""The tables of a question, opened, and what its `Dataset` declares of them: who a person is, how much one may count for, and
+which groups there are."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from duotone.errors import DuotoneError, UnknownColumn
-from duotone.model.dataset import Bounds, Dataset
+from duotone.errors import DuotoneError, UnknownColumn, UnopenedTable
+from duotone.model.checks import unknown
+from duotone.model.dataset import KEYS, OPENING, Bounds, Dataset, Key, Note, Unused, at_once
 from duotone.model.notice import Notice, Refusal, why
-from duotone.tables.engines.engine import Source
-from duotone.tables.engines.open import maybe_secret
+from duotone.tables.engine_conformance import require_conforming
+from duotone.tables.engines.duckdb import lent
+from duotone.tables.engines.engine import Source, closed_on_error
+from duotone.tables.engines.open import Others, closing, in_files, maybe_secret, open_beside, open_together, opened
+from duotone.tables.engines.public_tables import PublicTable, opened_public
 from duotone.tables.sql.comparison import ParsedQuestion
-from duotone.tables.sql.condition import Kind
+from duotone.tables.sql.condition import Columns, Kind
 from duotone.tables.sql.read_question import value_name
 from duotone.tables.sql.syntax import unknown_in
 
-Key = tuple[Any, ...]
+
+def declared_by(source: Any, declared: Mapping[str, Any]) -> Dataset:
+    """The declarations: of a dataset with more keys, or of a source with its keys."""
+    if isinstance(source, Dataset):
+        return source.further(**declared)
+    for key in declared.keys() - KEYS:
+        raise TypeError(f"{key} {unknown(key, KEYS)}")
+    return Dataset(source, **declared)
 
 
-class Unused(DuotoneError):
-    """A declaration at a `key`, such as max_rows or bounds.age, that the question does not use. If it was declared for
-    this question alone, that is a mistake; for a dataset or several questions, others may use it."""
-
-    def __init__(self, key: str, said: Notice | str) -> None:
-        self.key = key
-        super().__init__(said)
-
-
-Note = Callable[[Unused], None]
-"""Called with it: raises or notes it."""
+def redeclared(dataset: Dataset, table: Any) -> Dataset:
+    """The declarations for another table; for an open one, only its columns and the length of its texts may still be
+    declared."""
+    if not isinstance(table, Source):
+        return replace(dataset, source=table)
+    return replace(dataset.opened(table), columns=dataset.columns, longest_text=dataset.longest_text)
 
 
-def at_once(unused: Unused) -> None:
-    """Refuse an unused declaration."""
-    raise unused
+def open_tables(dataset: Dataset) -> tuple[Source, Others]:
+    """The table, and further private ones on the same connection, which are closed together."""
+    with _opening():
+        if dataset.also and in_files(dataset.source):
+            source, others = open_together(dataset)
+        else:
+            source, others = open_conforming(dataset), {}
+    with closed_on_error(source.close):
+        if dataset.also and not others:
+            with _opening():
+                others = open_beside(source, dataset.also)
+            source = closing(source, others.values())
+        if dataset.columns is not None:
+            source = source.limited_to([*dataset.columns, *([] if dataset.unit is None else [dataset.unit])])
+        longest = dataset.longest_text
+        return source.reading_up_to(longest), {called: other.reading_up_to(longest) for called, other in others.items()}
+
+
+def open_conforming(declared: Dataset) -> Source:
+    """Open a table on an engine that Duotone's tests cover, or that passes its trial here."""
+    table = declared.source
+    if isinstance(table, Source):  # whoever opened it closes it
+        if any(getattr(declared, key) for key in OPENING if key not in ("columns", "longest_text")):
+            raise DuotoneError("the table is open already: say which it is and how it is read where it is opened")
+        table.checked()
+        source = lent(table)
+    else:
+        source = opened(declared)
+    if not source.engine.can.proven:
+        with closed_on_error(source.close):
+            require_conforming(source)
+    return source
+
+
+@contextmanager
+def open_public(public: Mapping[str, Any]) -> Iterator[Mapping[str, PublicTable]]:
+    """Public tables, open during the block."""
+    with ExitStack() as stack:
+        with _opening():
+            tables = stack.enter_context(opened_public(public)) if public else {}
+        yield tables
+
+
+def require_same_columns(checked: Sequence[Columns], tables: Sequence[Source]) -> None:
+    """Refuse tables whose columns differ from those that the question was checked against. This includes further
+    tables: a new column could have the name that the question uses for a public table's column."""
+    for columns, table in zip(checked, tables, strict=True):
+        if _usable(columns) != _usable(table.columns):
+            raise UnopenedTable(f"the columns of {table.name} have changed since the question was checked: ask again")
+
+
+def _usable(columns: Columns) -> Columns:
+    return {name: kind for name, kind in columns.items() if kind != "other"}
+
+
+@contextmanager
+def _opening() -> Iterator[None]:
+    """Errors in the block are not the question's fault, and may say where a file is."""
+    try:
+        yield
+    except DuotoneError as error:
+        if type(error) not in (DuotoneError, Refusal):  # it names its subject itself
+            raise
+        raise UnopenedTable(why(error)) from None
 
 
 def one_row_each(declared: Dataset, note: Note) -> Dataset:

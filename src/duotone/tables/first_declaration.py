@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from duotone.model.dataset import OPENING, Dataset
-from duotone.tables.ask import open_conforming
+from duotone.tables.declared import open_conforming
 
 TYPES = ("number", "date", "time", "yes/no")
 FORMATS = (

@@ -24,9 +24,8 @@ from duotone.html import cell
 from duotone.html import table as page
 from duotone.model.dataset import Dataset, Grid
 from duotone.privacy.numbers import show
-from duotone.tables.ask import declared_by, open_conforming
 from duotone.tables.compile_question import as_numbers, finer_bounds
-from duotone.tables.declared import column_bounds, public_groups, unit_in
+from duotone.tables.declared import column_bounds, declared_by, open_conforming, public_groups, unit_in
 from duotone.tables.engines.engine import Source
 from duotone.tables.engines.expressions import read, steps
 from duotone.tables.engines.query import People

@@ -22,7 +22,7 @@ from duotone.line.noise import FURTHEST
 from duotone.line.table import Outcome
 from duotone.model.accuracy import Accuracy, Clearness
 from duotone.model.cost import Cost, Quote, Receipt, Shortfall
-from duotone.model.dataset import Dataset
+from duotone.model.dataset import Dataset, Key
 from duotone.model.notice import Refusal, why
 from duotone.model.terms import DefiniteTerms, Terms
 from duotone.privacy.definition import Array
@@ -33,7 +33,6 @@ from duotone.tables.answers import Answers, Facts, facts_of
 from duotone.tables.billing import Bill, bill, dataset_of, normal_form
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.compile_question import Compiled, Groups, levels_of, plan_for
-from duotone.tables.declared import Key
 from duotone.tables.engines.engine import UNREADABLE, Draws, Source, closed_on_error, quietly
 from duotone.tables.engines.expressions import require_able
 from duotone.tables.engines.query import People, kept

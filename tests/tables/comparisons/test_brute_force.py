@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from duotone import ApproxDP
 from duotone.questions import Neighbours, verify
-from duotone.tables.ask import prepare
+from duotone.tables.check_question import prepare
 from duotone.tables.engines.any_ibis import AnyIbis
 from support.running import EXHAUSTIVE, examples, thinned
 from support.small_comparisons import COMPARED, COMPUTED, IN_PERSON, JOINED, JOINED_IN_PERSON, JOINED_PEOPLE, QUANTILES

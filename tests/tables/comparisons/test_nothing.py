@@ -11,7 +11,7 @@ import pytest
 
 from duotone import ApproxDP
 from duotone.questions import Neighbours
-from duotone.tables.ask import prepare
+from duotone.tables.check_question import prepare
 from hostile.every_question import tables, wrong
 from hostile.question_grammar import Grammar, Question
 from support.running import EXHAUSTIVE

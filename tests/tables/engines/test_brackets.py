@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from duotone.tables.ask import prepare
+from duotone.tables.check_question import prepare
 from duotone.tables.engines import engine
 from duotone.tables.engines.any_ibis import bracketing
 from duotone.tables.engines.engine import bracketed

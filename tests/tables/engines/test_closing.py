@@ -18,7 +18,7 @@ import pytest
 
 from duotone import ApproxDP, DuotoneError, ask, prepare, select_groups
 from duotone.cli.app import main
-from duotone.tables.ask import prepare_groups
+from duotone.tables.check_question import prepare_groups
 from duotone.tables.engines import open_source
 from duotone.tables.engines.engine import quietly
 from support import postgres_server

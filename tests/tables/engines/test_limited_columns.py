@@ -12,7 +12,7 @@ import pytest
 
 from duotone import ApproxDP, Dataset, prepare
 from duotone.errors import DuotoneError
-from duotone.tables.ask import prepare_groups
+from duotone.tables.check_question import prepare_groups
 from duotone.tables.engines.open import open_source
 
 ROWS = pa.table(

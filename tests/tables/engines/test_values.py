@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from duotone import DuotoneError
-from duotone.tables.ask import prepare
+from duotone.tables.check_question import prepare
 from support.running import thinned
 from support.small_questions import P, level, levels, of
 

@@ -19,7 +19,8 @@ from duotone import ApproxDP, DuotoneError, prepare
 from duotone.cli.app import main
 from duotone.errors import UnknownColumn
 from duotone.ledger.ledger import open_ledger
-from duotone.tables.ask import prepare_groups, select_groups
+from duotone.tables.ask import select_groups
+from duotone.tables.check_question import prepare_groups
 from duotone.tables.inspection import inspect_clipping
 from duotone.tables.sql.read_question import read_question
 from duotone.words.sentences import sentence

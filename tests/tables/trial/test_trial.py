@@ -21,7 +21,7 @@ from duotone import ApproxDP, Dataset, open_ledger, prepare
 from duotone.errors import DuotoneError, FailedTrial
 from duotone.model.dataset import Bounds, Grid
 from duotone.questions.protocol import Neighbours
-from duotone.tables import ask as asking
+from duotone.tables import check_question as asking
 from duotone.tables import compile_question
 from duotone.tables.comparisons import CompiledComparison, threshold
 from duotone.tables.engines import expressions, person_columns, query

@@ -11,9 +11,8 @@ from typing import Any
 
 from duotone.cached import cached_property
 from duotone.errors import FailedTrial
-from duotone.model.dataset import Dataset
+from duotone.model.dataset import Dataset, Key
 from duotone.tables.compile_question import Compiled
-from duotone.tables.declared import Key
 from duotone.tables.sql.comparison import ParsedQuestion, Term
 from duotone.tables.sql.condition import Kind, parts_of
 from duotone.tables.trial.made_up_tables import SMALL, MadeUp
