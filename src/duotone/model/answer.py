@@ -21,6 +21,7 @@ from duotone.words.sentences import brief
 SHOWN = 50
 """Most groups that a notebook shows."""
 Key = tuple[Any, ...]
+"""The key of a group: a value for each column that a question is grouped by."""
 
 
 def word(answer: bool | Outcome) -> str:

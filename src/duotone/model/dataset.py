@@ -374,10 +374,6 @@ def _from_folder(written: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return every
 
 
-Key = tuple[Any, ...]
-"""The key of a group: a value for each column that a question is grouped by."""
-
-
 class Unused(DuotoneError):
     """A declaration at a `key`, such as max_rows or bounds.age, that the question does not use. If it was declared for
     this question alone, that is a mistake; for a dataset or several questions, others may use it."""

@@ -14,9 +14,9 @@ from duotone.ledger.close_calls import CloseCalls
 from duotone.line.noise import Margin
 from duotone.line.table import Outcome
 from duotone.model.accuracy import Accuracy, Basis, Clearness, written_budget
-from duotone.model.answer import SHOWN, Released, word
+from duotone.model.answer import SHOWN, Key, Released, word
 from duotone.model.cost import Receipt
-from duotone.model.dataset import Dataset, Key
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice
 from duotone.model.terms import DefiniteTerms, Terms
 from duotone.privacy.numbers import show

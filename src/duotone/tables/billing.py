@@ -18,7 +18,8 @@ from typing import Any, TypedDict
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.accounts import Account
 from duotone.ledger.ledger import Ledger, opened_ledger
-from duotone.model.dataset import Dataset, Key
+from duotone.model.answer import Key
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice, Refusal
 from duotone.tables.engines.engine import Source
 from duotone.tables.engines.open import files_of, is_local

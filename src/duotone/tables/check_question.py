@@ -14,13 +14,14 @@ from duotone.line.choice import boundary_for_costs, shared_by
 from duotone.line.groups import size_line
 from duotone.line.mechanism import balanced
 from duotone.line.three_way import ThreeWay
-from duotone.model.dataset import Dataset, Key, Note, Unused, at_once
+from duotone.model.answer import Key
+from duotone.model.dataset import Dataset, Note, Unused, at_once
 from duotone.model.notice import Notice, Refusal, why
 from duotone.model.terms import DefiniteTerms, Terms, ThreeWayTerms
 from duotone.model.wanted import Line, Wanted, WantedError, budget_of
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
-from duotone.privacy.renyi import RenyiDP
+from duotone.privacy.renyi import RenyiDP, Shared
 from duotone.privacy.text import Definition
 from duotone.tables.billing import account_in
 from duotone.tables.compile_question import compile_question, without_per_unit
@@ -35,9 +36,9 @@ from duotone.tables.declared import (
     public_groups,
     redeclared,
     require_same_columns,
+    shaped,
     unit_in,
 )
-from duotone.tables.engines.derived_tables import shaped
 from duotone.tables.engines.engine import Source, closed_on_error, explained
 from duotone.tables.engines.open import require_same_people
 from duotone.tables.prepared import Prepared, Reopen
@@ -120,14 +121,12 @@ _Budget = Definition | ThreeWay | ToPrice
 
 def _budget(dataset: Dataset, privacy: object, *, people: Any = None, **given: Any) -> Definition | ToPrice:
     """The budget of a question, or of several that share it."""
-    account = privacy.account if isinstance(privacy, ToPrice) else None
-    wanted = privacy.wanted if isinstance(privacy, ToPrice) else privacy
-    budget = budget_of(wanted, **given, people=None if given.get("wrong") is None else people)
+    if isinstance(privacy, Definition | ToPrice) and all(each is None for each in given.values()):
+        return privacy
+    budget = budget_of(privacy, **given, people=None if given.get("wrong") is None else people)
     if isinstance(budget, Definition):
         return budget
-    if account is None and dataset.ledger is not None:
-        account = account_in(dataset.ledger, dataset, dataset.in_ledger)
-    return ToPrice(budget, account)
+    return ToPrice(budget, None if dataset.ledger is None else account_in(dataset.ledger, dataset, dataset.in_ledger))
 
 
 def _pass_over(_: Unused) -> None:
@@ -185,16 +184,16 @@ def _terms(
         raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0, or the list of groups")
     if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
         raise DuotoneError("costs must be two numbers, how bad a false no is and how bad a false yes is, as in (10, 1)")
-    _require_margins(budget, margins)
-    shared = shared_by(budget, most, selected=least > 0, margins=margins)
+    shared = _shared(budget, most, selected=least > 0, margins=margins)
     terms = DefiniteTerms(budget, most, at_least=least, shared=shared)
     return terms if costs is None else replace(terms, boundary=boundary_for_costs(terms.share, *costs)), most
 
 
-def _require_margins(budget: Definition, margins: bool | None) -> None:
-    """Margins are refused where there are none."""
+def _shared(budget: Definition, answers: int, *, selected: bool, margins: bool | None) -> Shared | None:
+    """How several answers share the budget, if they do by one Rényi order. Margins are refused where there are none."""
     if margins and isinstance(budget, RenyiDP):
         raise DuotoneError("under one Rényi order an answer has no margin: leave margins out, or give epsilon and delta")
+    return shared_by(budget, answers, selected=selected, margins=margins) if answers > 1 else None
 
 
 @dataclass(frozen=True)
@@ -393,7 +392,6 @@ def prepare_groups(
         budget = wanted.budget(most) if isinstance(wanted, ToPrice) else wanted
         if not budget.delta > 0:
             raise DuotoneError("with delta 0 no group may ever be shown: give a delta above 0")
-        _require_margins(budget, margins)
-        shared = shared_by(budget, most, selected=True, margins=margins)
+        shared = _shared(budget, most, selected=True, margins=margins)
         terms = DefiniteTerms(budget, most, "selection", about.at_least or 1, shared=shared)
         return Prepared(own, None, keys, about, most, None, terms, None, opened_anew).checked()

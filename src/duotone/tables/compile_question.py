@@ -16,8 +16,8 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.line.table import Reach
-from duotone.model.answer import CountLimit
-from duotone.model.dataset import FLOAT_STEPS, SQUARED_STEPS, Bounds, Dataset, Key, Note, Unused
+from duotone.model.answer import CountLimit, Key
+from duotone.model.dataset import FLOAT_STEPS, SQUARED_STEPS, Bounds, Dataset, Note, Unused
 from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
 from duotone.questions.protocol import combined_level

@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from duotone.errors import DuotoneError, UnknownColumn, UnopenedTable
+from duotone.model.answer import Key
 from duotone.model.checks import unknown
-from duotone.model.dataset import KEYS, OPENING, Bounds, Dataset, Key, Note, Unused, at_once
+from duotone.model.dataset import KEYS, OPENING, Bounds, Dataset, Note, Unused, at_once
 from duotone.model.notice import Notice, Refusal, why
 from duotone.tables.engine_conformance import require_conforming
+from duotone.tables.engines.derived_tables import per_person, with_keys
 from duotone.tables.engines.duckdb import lent
 from duotone.tables.engines.engine import Source, closed_on_error
 from duotone.tables.engines.open import Others, closing, in_files, maybe_secret, open_beside, open_together, opened
-from duotone.tables.engines.public_tables import PublicTable, opened_public
+from duotone.tables.engines.public_tables import PublicTable, join_public, opened_public
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Columns, Kind
 from duotone.tables.sql.read_question import value_name
@@ -107,6 +109,30 @@ def _opening() -> Iterator[None]:
         if type(error) not in (DuotoneError, Refusal):  # it names its subject itself
             raise
         raise UnopenedTable(why(error)) from None
+
+
+def shaped(
+    source: Source, others: Others, public: Mapping[str, PublicTable], asked: ParsedQuestion, *, everybody: bool
+) -> tuple[Source, ParsedQuestion]:
+    """The table as the question makes it, and the question with the digests of the joined public rows.
+
+    `others` are further private tables; with `everybody`, an inner select keeps people without a row in its where.
+    """
+    joins, beside = asked.joins, [(others[joined.table], joined) for joined in asked.beside]
+    with closed_on_error(lambda: source.close()):
+        if joins:
+            source, digest = join_public(source, asked, public)
+            asked = asked.followed_by(f" JOIN {digest}")
+        for i, (other, joined) in enumerate(beside):
+            if joined.people.joins:
+                other, digest = join_public(other, replace(asked, joins=joined.people.joins), public)
+                source = replace(closing(source, [other]), public={**source.public, **other.public})
+                beside[i] = (other, joined)
+                asked = asked.followed_by(f" TO {joined.join.label} JOIN {digest}")
+        source = replace(source, fields=max([source.fields, *(other.fields for other, _ in beside)]))
+        if asked.people is not None:
+            source = per_person(source, asked.people, beside, everybody=everybody)
+        return (with_keys(source, asked.keys) if asked.keys else source), asked
 
 
 def one_row_each(declared: Dataset, note: Note) -> Dataset:

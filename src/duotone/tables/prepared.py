@@ -21,8 +21,9 @@ from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.noise import FURTHEST
 from duotone.line.table import Outcome
 from duotone.model.accuracy import Accuracy, Clearness
+from duotone.model.answer import Key
 from duotone.model.cost import Cost, Quote, Receipt, Shortfall
-from duotone.model.dataset import Dataset, Key
+from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal, why
 from duotone.model.terms import DefiniteTerms, Terms
 from duotone.privacy.definition import Array

@@ -6,7 +6,7 @@ Guarantee: a person's row depends on that person's rows alone, not on their orde
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -14,13 +14,11 @@ from typing import Any
 import ibis
 
 from duotone.errors import DuotoneError
-from duotone.tables.engines.engine import Source, closed_on_error
+from duotone.tables.engines.engine import Source
 from duotone.tables.engines.expressions import holds, read, rounded
-from duotone.tables.engines.open import Others, closing
-from duotone.tables.engines.public_tables import PublicTable, join_public
 from duotone.tables.engines.query import nameable
 from duotone.tables.engines.stored_values import Columns, fresh, only
-from duotone.tables.sql.comparison import PRESENT, ParsedQuestion, PeopleJoin, PeopleTable, PersonAggregate
+from duotone.tables.sql.comparison import PRESENT, PeopleJoin, PeopleTable, PersonAggregate
 from duotone.tables.sql.condition import ALWAYS, Condition, Kind, Operand, columns_read
 from duotone.tables.sql.functions.function import wide
 
@@ -130,7 +128,7 @@ def _value(aggregate: PersonAggregate, people: Any, place: str) -> Any:
     return ibis.cases((n > 0, total / ibis.cases((n > 0, n), else_=wide(1)).cast("float64")))
 
 
-def _with_keys(source: Source, keys: Sequence[Operand]) -> Source:
+def with_keys(source: Source, keys: Sequence[Operand]) -> Source:
     """The same table, with a column for each key, under the key's text in the question.
 
     Guarantee: a row's key is a function of that row alone, and computing it cannot fail.
@@ -147,27 +145,3 @@ def _with_keys(source: Source, keys: Sequence[Operand]) -> Source:
         return rows.mutate(**{key.column: read(key, rows) for key in asked})
 
     return replace(source, reading=Columns(kinds, table, stored=False))
-
-
-def shaped(
-    source: Source, others: Others, public: Mapping[str, PublicTable], asked: ParsedQuestion, *, everybody: bool
-) -> tuple[Source, ParsedQuestion]:
-    """The table as the question makes it, and the question with the digests of the joined public rows.
-
-    `others` are further private tables; with `everybody`, an inner select keeps people without a row in its where.
-    """
-    joins, beside = asked.joins, [(others[joined.table], joined) for joined in asked.beside]
-    with closed_on_error(lambda: source.close()):
-        if joins:
-            source, digest = join_public(source, asked, public)
-            asked = asked.followed_by(f" JOIN {digest}")
-        for i, (other, joined) in enumerate(beside):
-            if joined.people.joins:
-                other, digest = join_public(other, replace(asked, joins=joined.people.joins), public)
-                source = replace(closing(source, [other]), public={**source.public, **other.public})
-                beside[i] = (other, joined)
-                asked = asked.followed_by(f" TO {joined.join.label} JOIN {digest}")
-        source = replace(source, fields=max([source.fields, *(other.fields for other, _ in beside)]))
-        if asked.people is not None:
-            source = per_person(source, asked.people, beside, everybody=everybody)
-        return (_with_keys(source, asked.keys) if asked.keys else source), asked

@@ -11,7 +11,8 @@ from typing import Any
 
 from duotone.cached import cached_property
 from duotone.errors import FailedTrial
-from duotone.model.dataset import Dataset, Key
+from duotone.model.answer import Key
+from duotone.model.dataset import Dataset
 from duotone.tables.compile_question import Compiled
 from duotone.tables.sql.comparison import ParsedQuestion, Term
 from duotone.tables.sql.condition import Kind, parts_of

@@ -24,8 +24,7 @@ from duotone.errors import FailedTrial
 from duotone.line.table import Reach
 from duotone.model.dataset import Bounds, at_once
 from duotone.tables.compile_question import Compiled, compile_question, levels_of
-from duotone.tables.declared import one_row_each
-from duotone.tables.engines.derived_tables import shaped
+from duotone.tables.declared import one_row_each, shaped
 from duotone.tables.engines.duckdb import DuckDB, connected
 from duotone.tables.engines.engine import Source, closed_on_error
 from duotone.tables.engines.open import Others
