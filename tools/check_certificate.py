@@ -15,6 +15,7 @@ MARGIN    Of rows by level, more may be released: a level, clipped to -cap .. ca
           To leave room for that, rows are as large as a slightly smaller budget allows.
 GROUPS    Beside answers about groups that are selected privately there is the table that selects them, under the same budget;
           docs/theory.md says why both together cost no more.
+WHICH     An answer among k, PRIVATE over all sets of answers and OPTIMAL: the conditions are at `which` below.
 HONEST    The ratio in the file is e^epsilon, rounded down in a far digit.
 
 Where privacy has an order instead, neighbours are compared by powers, as `by_powers` says, and there is no MARGIN.
@@ -197,6 +198,13 @@ def by_powers(c):
     return private, most, ceiling, lambda t: t + 1
 
 
+def smaller(y, above, d, bits):
+    """A budget smaller by a hair, which rows by level keep to."""
+    if d * 2 ** (bits // 2) >= 1:
+        return y, above, d - Q(1, 2 ** (3 * bits // 4))
+    return y - (y - 1) / 2**96, above, Q(0)
+
+
 def logarithm(top, bottom, places):
     """2^places * ln(top / bottom), rounded down."""
     if top == bottom:
@@ -306,14 +314,85 @@ def gains(m, k, low, high, y):
         yield u[-low] + paid
 
 
+def which(c):
+    """A dataset has one of k answers, and a distance d: the people who must change before any other answer is true, less one.
+    Neighbours have the same answer, and rows of distances that differ by at most 1; or other answers, and row 0, in the
+    orders of preference of the two answers, whose first places are these answers. Either a row has a number for each
+    place, or one for the first, which is the truth, and one for all others together, which are alike.
+
+    In row 0 the others are alike, q each, and q is the least that privacy allows where two answers change places. From a
+    row to the next each prefix sum, Pr[one of the first places], is the largest beside that of the row before.
+    """
+    told = c["claims"]["which"]
+    need(type(told) is dict and set(told) == {"answers", "ordered"}, "other claims")
+    k, ordered, one = told["answers"], told["ordered"], 2 ** c["bits"]
+    need(type(k) is int and 2 <= k <= 2**16 and type(ordered) is bool, "no answers to choose from")
+    columns = k if ordered or k == 2 else 2
+    need(c["outcomes"] == ([str(n) for n in range(k)] if columns == k else ["0", "others"]), "other outcomes")
+    need(type(c["lowest"]) is int and c["lowest"] == 0 and listed(c["rows"]), "no row of distance 0")
+    need("selection" not in c, "groups are selected for yes and no alone")
+    rows = [numbers(row, c) for row in c["rows"]]
+    if "order" in c["privacy"]:
+        need(not ordered, "answers in order under one Renyi order")
+        private, most, ceiling, _ = by_powers({**c, "rows": rows + [0] * 2 * c["bits"]})
+        order, price, d = c["privacy"]["order"], number(c["privacy"]["price"]), number(c["privacy"]["delta"])
+
+        def events(p, q):
+            return private(p[0], q[0])
+
+        def swapped(t, q):
+            """max(0, t - d)^order / q^(order - 1) + q^order / t^(order - 1) + (k - 2) * q is at most the price, out of ONE."""
+            (top, bottom), (part, whole), n = price.as_integer_ratio(), d.as_integer_ratio(), order - 1
+            parts = max(0, t * whole - part * one) ** order * t**n, whole**order * q ** (2 * n + 1)
+            others = (k - 2) * whole**order * q**order * t**n
+            return (sum(parts) + others) * bottom <= top * whole**order * one * q**n * t**n
+
+        least = None
+    else:
+        y, above, d = definition(c["privacy"])
+        a, _, b = small = smaller(y, above, d, c["bits"])
+        _, most, _, _ = by_ratio(*small, one)
+        _, _, ceiling, _ = by_ratio(y, above, d, one)
+        left, right, room = y.denominator * d.denominator, y.numerator * d.denominator, y.denominator * d.numerator * one
+
+        def events(p, q):
+            """The worst set: what is more likely than the ratio allows."""
+            ways = zip(p, q), zip(q, p)
+            return all(sum(max(0, left * t - right * s) for t, s in way) <= room for way in ways)
+
+        def swapped(t, q):
+            return t - a * q <= b * one
+
+        least = (1 - d) * one / (above + k - 1) // 1
+    t = rows[0][0]
+    q = (one - t) // (k - 1)
+    need(0 < q <= t == one - (k - 1) * q, "the others are not alike in the first row, or likelier than the truth")
+    need(columns == 2 or rows[0][1:] == [q] * (k - 1), "the others are not alike in the first row")
+    need(swapped(t, q) and not swapped(t + k - 1, q - 1), "the first truth is not the largest that is private")
+    need(all(events(*pair) for pair in zip(rows, rows[1:])), "two distances are not private")
+    sums = [list(itertools.accumulate(row[:-1])) for row in rows]
+    tops = [one - (k - 1 - n) * (q - 1 if least is None else least) for n in range(columns - 1)]
+    for here, near in zip(sums, [*sums[1:], sums[-1]]):
+        need(here is sums[-1] or [most(s, t) for s, t in zip(here, near)] == near, "a prefix sum is not the largest")
+        need(all(top - s < one >> 60 for top, s in zip(tops, here)), "rounding costs 2^-60 or more")
+        last, tops = tops, [ceiling(top, s) for top, s in zip(tops, near)]
+    ends = zip(last, tops, sums[-1])  # further rows are like the last one
+    need(all((was if top == was else one) - s < one >> 60 for was, top, s in ends), "rounding costs 2^-60 or more")
+    if "together" in c:
+        together(c["privacy"], c["together"])
+    return f"answers, one among {k}, at {len(rows)} distances"
+
+
 def check(c):
     need(c["certificate"] == "duotone" and type(c["version"]) is int and c["version"] == 1, "not of version 1")
     need(type(c["bits"]) is int and 64 <= c["bits"] <= 2**14, "bits are out of range")
     if c["outcomes"] == THREE_WAY:
         return close_calls(c)
-    need(c["outcomes"] == ["yes", "no"], "outcomes that are not known")
     claims = c["claims"]
     need(claims["private"] is True and claims["optimal"] is True and claims["loss"] == "2^-60", "other claims")
+    if "which" in claims:
+        return which(c)
+    need(c["outcomes"] == ["yes", "no"], "outcomes that are not known")
     one, by_order = 2 ** c["bits"], "order" in c["privacy"]
     y, above, d = map(number, map(c["privacy"].get, ("price", "price", "delta"))) if by_order else definition(c["privacy"])
     private, most, ceiling, best = by_powers(c) if by_order else by_ratio(y, above, d, one)
@@ -366,9 +445,7 @@ def check(c):
         else:
             need(claims["margin"] is True, "other claims")
             margin([*(one - t for t in red[::-1]), *blue], cap)
-            enough = d * 2 ** (c["bits"] // 2) >= 1
-            a, b = (y, d - Q(1, 2 ** (3 * c["bits"] // 4))) if enough else (y - (y - 1) / 2**96, Q(0))
-            hair = by_ratio(a, above, b, one)[0]
+            hair = by_ratio(*smaller(y, above, d, c["bits"]), one)[0]
         if c["boundary"] == "selection":
             need(red[0] == one and tight(blue[0], 0, hair), "the answer about an empty group is not fixed at no")
             tops = ceiling(0, 0), one

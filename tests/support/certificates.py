@@ -19,6 +19,7 @@ from duotone.graphs.table import graph_table
 from duotone.ledger.close_calls import CloseCalls, Grid, deltas
 from duotone.line.table import line_table
 from duotone.line.three_way import ThreeWay
+from duotone.line.which import Which
 from duotone.privacy.renyi import RenyiDP
 from duotone.release.certificate import Unproved
 
@@ -179,12 +180,30 @@ def good_renyi() -> list[dict[str, Any]]:
     return [json.loads(json.dumps(table.certificate())) for table in tables]
 
 
+def good_which() -> list[dict[str, Any]]:
+    """Of one answer among k: in both kinds, with and without a δ, and under one Rényi order."""
+    exact, step = ApproxDP(exp_epsilon=2, delta="1/10"), ApproxDP(exp_epsilon=64)
+    mechanisms = [
+        Which(exact, 3),
+        Which(exact, 4, ordered=True),
+        Which(ApproxDP("1/2", "1/5"), 5, ordered=True),
+        Which(step, 2),
+        Which(step, 6),
+        Which(step, 3, ordered=True),
+        Which(ApproxDP(0, "1/4"), 7, ordered=True),
+        Which(RenyiDP(3, 40, "1/10"), 4),
+        Which(RenyiDP(20, "7/5"), 3),
+    ]
+    return [json.loads(json.dumps(each.certificate())) for each in mechanisms]
+
+
 JUNK: list[Any] = [
     None, True, False, 0, 1, 2, -1, 128, 64, 0.0, 1.0, 0.5, 1e300, "", "0", "1", "2", "1/2", "3/10", "0.5", "1.0", "nan", "inf",
     "-0", "1/0", "0/0", "1e5000", "1e5001", "1e-5000", "1e99999", "1E0", "balanced", "selection", "blue", "red", "yes",
     "no", "too close to call", "duotone", ["yes", "no"], ["no", "yes"], ["yes", "too close to call", "no"],
     "a", "b", "r", "1 ", " 1", "+1", "1_0", "\u0661", "\uff11", "\u00b2", "x" * 30_000, "1" * 20_001, "1" * 4_400, [], {}, [[]],
     ["a"], ["a", "b"], ["a", "b", "c"], ["a", "a"], {"a": "b"}, [None], ["0"], ["1", "2"], "ab", "2^-60", [0, 1], {"h": "1/2"},
+    {"answers": 3, "ordered": False}, ["0", "others"],
 ]  # fmt: skip
 
 

@@ -69,6 +69,8 @@ THREE_WAY = Outcome.YES, Outcome.TOO_CLOSE, Outcome.NO
 """The outcomes of a table of answers that may be too close to call."""
 OPTIMAL = {"private": True, "optimal": True, "loss": "2^-60"}
 """The claims of a table of yes/no answers; that of a line also claims its margin."""
+OTHERS = "others"
+"""How a certificate calls the outcomes that the last number of a row is for, if there are several."""
 NEXT_TO_NOTHING = 2**9
 """δ is left out of a table with this many bits or more: one below 2^−256."""
 CERTAIN = Fraction(1, 2**62)
@@ -211,7 +213,10 @@ class Table:
     def _optimal(self) -> RowsJson:
         """The certificate of a table of yes/no answers."""
         if self.outcomes != YES_NO:
-            raise DuotoneError("this table has no certificate of its own: for close calls, use `CloseCalls.certificate`")
+            raise DuotoneError(
+                "this table has no certificate of its own: for close calls, use `CloseCalls.certificate`, and for one answer "
+                "among several `Which.certificate`"
+            )
         boundary, lowered = self.boundary, {}
         if self.graph is not None and isinstance(boundary, Mapping):
             names = self.graph.labels()
@@ -228,11 +233,12 @@ class Table:
 
     def document(self, claims: Mapping[str, Any], beside: Mapping[str, Any]) -> RowsJson:
         """A certificate of format version 1 (docs/theory.md): the claims, what they need, and the rows."""
+        outcomes = [str(outcome) for outcome in self.outcomes[: 1 - self.alike or None]]
         before = {
             "certificate": "duotone",
             "version": 1,
             "privacy": definition_object(self.privacy),
-            "outcomes": [str(outcome) for outcome in self.outcomes],
+            "outcomes": outcomes if self.alike == 1 else [*outcomes[:-1], OTHERS],
             "bits": self.bits,
             "claims": dict(claims),
             **beside,

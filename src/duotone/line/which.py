@@ -26,6 +26,7 @@ from duotone.line.table import (
     LONGEST,
     LOSS,
     NEXT_TO_NOTHING,
+    OPTIMAL,
     SHORT,
     Table,
     require_tabled,
@@ -75,6 +76,11 @@ class Which:
     def table(self) -> Table:
         """The mechanism in integers."""
         return _table(self)
+
+    def certificate(self) -> dict[str, Any]:
+        """The table as JSON with its claims; `duotone check` and `tools/check_certificate.py` re-check them."""
+        claims = {**OPTIMAL, "which": {"answers": self.answers, "ordered": self.ordered}}
+        return self.table.document(claims, {}).as_dict()
 
     @property
     def columns(self) -> int:

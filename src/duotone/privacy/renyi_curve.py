@@ -154,7 +154,7 @@ class Curve:
             moved = b * max(e * t - c * one, 0) ** (k + 1) * truth
             return bool(moved + left * other * (other * q + alike * truth) <= right * other * truth)
 
-        low, high = gmpy2.mpz(0), one // answers
+        low, high = gmpy2.mpz(0), one // answers + 1  # which is not private
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if private(middle) else (middle, high)

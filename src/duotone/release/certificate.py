@@ -2,8 +2,8 @@
 
 A certificate proves that its table is private (every pair of neighbours, as integers), that it is optimal (every entry
 is limited by a chain of tight steps that ends at a fixed boundary value, and lies within 2^−60 of an upper bound on the
-real optimum) and that its ratio is e^ε rounded down. A certificate of close calls proves that their number fits into a
-budget.
+real optimum) and that its ratio is e^ε rounded down. A certificate of one answer among k proves the same of its prefix
+sums, and one of close calls that their number fits into a budget.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from duotone.release.certificate_numbers import (
     rounded_down,
 )
 from duotone.release.certificate_renyi import within_budget
+from duotone.release.certificate_which import columns, prove_which
 
 __all__ = ["Unproved", "prove"]
 
@@ -68,6 +69,9 @@ def prove(certificate: Any) -> str:
         head = _read_head(certificate)
         if head.outcomes == THREE_WAY:
             return prove_close_calls(certificate, head)
+        if "which" in certificate["claims"]:
+            together = f"; {_prove_together(certificate['together'], head)}" if "together" in certificate else ""
+            return prove_which(certificate, head) + together
         return (_prove_levels if type(certificate["rows"]) is list else _prove_datasets)(certificate, head)
     except Unproved:
         raise
@@ -103,13 +107,14 @@ def _read_head(certificate: Mapping[str, Any]) -> Head:
     version, claims, outcomes = certificate["version"], certificate["claims"], certificate["outcomes"]
     if certificate["certificate"] != "duotone" or type(version) is not int or version != 1:
         raise Unproved("this is not a certificate of version 1")
-    if outcomes not in (YES_NO, THREE_WAY):
-        raise Unproved("the outcomes are neither yes and no, nor yes, too close to call and no")
-    for name, claim in (OPTIMAL if outcomes == YES_NO else {"private": True}).items():
+    which = "which" in as_kind(dict, claims)
+    if outcomes not in ([columns(claims)] if which else (YES_NO, THREE_WAY)):
+        raise Unproved("the outcomes are neither yes and no, nor yes, too close to call and no, nor places")
+    for name, claim in ({"private": True} if outcomes == THREE_WAY else OPTIMAL).items():
         if type(claims[name]) is not type(claim) or claims[name] != claim:
             raise Unproved(f"the certificate must claim {name}: {claim}")
     privacy, bits = as_kind(dict, certificate["privacy"]), certificate["bits"]
-    by_order = "order" in privacy and outcomes == YES_NO
+    by_order = "order" in privacy and outcomes != THREE_WAY
     definition = read_order(privacy) if by_order else read_definition(privacy)
     if not (type(bits) is int and FEWEST_BITS <= bits <= MOST_BITS):
         raise Unproved(f"bits must be between {FEWEST_BITS} and {MOST_BITS}")

@@ -232,6 +232,10 @@ class Phi(Protocol):
         """The balanced boundary value."""
         ...
 
+    def other(self, answers: int) -> int:
+        """The least number of each wrong answer, if they are alike, beside a neighbour whose truth is one of them."""
+        ...
+
 
 class Step:
     """φ on integers over 2^bits, rounded down (or up), and Definition 1 itself, between the rows of two neighbours."""
@@ -262,6 +266,11 @@ class Step:
         """The balanced boundary value, rounded."""
         top, bottom = (self.a * self.d + self.b * self.c) * self.one, self.d * (self.a + self.b)
         return (top + self.up * (bottom - 1)) // bottom
+
+    def other(self, answers: int) -> int:
+        """The least q with (2^bits − (answers − 1)·q) − e^ε·q ≤ δ·2^bits; or the same rounded down, if φ is rounded up."""
+        top, bottom = (self.d - self.c) * self.b * self.one, self.d * (self.a + (answers - 1) * self.b)
+        return (top + (not self.up) * (bottom - 1)) // bottom
 
 
 def checked_boundary(

@@ -31,6 +31,7 @@ class RenyiStep:
 
     def __init__(self, order: int, price: Fraction, delta: Fraction, bits: int, *, up: bool = False) -> None:
         self.one, self.up, self.ratio, self.delta, self.k = 1 << bits, up, price, delta, order - 1
+        self.order = order
         self.whole, self.c, self.d = (gmpy2.mpz(n) for n in (self.one, *delta.as_integer_ratio()))
         self.left, self.right = gmpy2.mpz(price.denominator), price.numerator * self.d**order * self.whole
         self.known: dict[tuple[int, int], bool] = {}
@@ -97,3 +98,20 @@ class RenyiStep:
     def balance(self) -> int:
         """The balanced boundary value, rounded."""
         return self._balance + self.up
+
+    def other(self, answers: int) -> int:
+        """The least number q of each wrong answer, if they are alike and the truth t has the rest, with which answers may
+        change places: max(0, t − d)^(k+1) / q^k + q^(k+1) / t^k + (answers − 2)·q ≤ T, multiplied out; one less as a bound."""
+
+        def private(q: int) -> bool:
+            t = self.whole - (answers - 1) * q
+            truth, other, rest = t**self.k, gmpy2.mpz(q) ** self.k, self.d**self.order * q
+            more = max(self.d * t - self.c * self.whole, gmpy2.mpz(0)) ** self.order
+            left = more * truth + rest * other * (other + (answers - 2) * truth)
+            return bool(self.left * left <= self.right * other * truth)
+
+        low, high = 0, self.one // answers + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if private(middle) else (middle, high)
+        return max(0, high - self.up)
