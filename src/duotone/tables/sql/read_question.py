@@ -40,17 +40,9 @@ from duotone.tables.sql.functions.texts import ORDERED, iso_date, like_number
 from duotone.tables.sql.normal_form import count_alone, normal_text
 from duotone.tables.sql.read_comparison import Comparisons
 from duotone.tables.sql.read_condition import read_condition, read_operand
-from duotone.tables.sql.read_tables import (
-    TOGETHER,
-    Tables,
-    group_keys,
-    join_people,
-    join_tables,
-    read_people,
-    refuse_bare,
-    selects_unit,
-)
-from duotone.tables.sql.syntax import among, column_name, names_of, parse, unknown_in, without_comments, written
+from duotone.tables.sql.read_joins import TOGETHER, Tables, join_tables, refuse_bare
+from duotone.tables.sql.read_people import join_people, read_people, selects_unit
+from duotone.tables.sql.syntax import among, column_name, group_keys, names_of, parse, unknown_in, without_comments, written
 
 NO_TABLES: Mapping[str, Columns] = {}
 DEEPEST = 100
