@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +24,7 @@ from duotone.privacy.numbers import Given
 from duotone.privacy.renyi import RenyiDP, Shared
 from duotone.privacy.text import Definition
 from duotone.tables.billing import account_in
-from duotone.tables.compile_question import compile_question, without_per_unit
+from duotone.tables.compile_question import compile_question, with_computed_bounds, without_per_unit
 from duotone.tables.declared import (
     column_bounds,
     declared_by,
@@ -43,7 +43,7 @@ from duotone.tables.engines.engine import Source, closed_on_error, explained
 from duotone.tables.engines.open import require_same_people
 from duotone.tables.prepared import Prepared, Reopen
 from duotone.tables.sql.comparison import PRESENT, ParsedQuestion
-from duotone.tables.sql.condition import Columns
+from duotone.tables.sql.condition import Columns, columns_read
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.syntax import one_line
 from duotone.tables.trial import Asked, require_trial
@@ -131,6 +131,11 @@ def _budget(dataset: Dataset, privacy: object, *, people: Any = None, **given: A
 
 def _pass_over(_: Unused) -> None:
     """An unused declaration of a `Dataset` is no mistake: other questions may use it."""
+
+
+def _noting_others(note: Note, used: Collection[str]) -> Note:
+    """The same, except for declarations at these keys, which are used."""
+    return lambda unused: None if unused.key in used else note(unused)
 
 
 def _keep(refusals: dict[str, Unused], unused: Unused) -> None:
@@ -254,7 +259,10 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
         if asked.people is not None:
             declared = one_row_each(declared, note)
         made = {c: kind for c, kind in source.columns.items() if asked.people is None or c != PRESENT}
-        declared = replace(declared, bounds=column_bounds(declared.bounds, made, note, asked.about))
+        of_rows = {} if asked.people is None else column_bounds(declared.bounds, next(iter(private.values())), _pass_over)
+        used = _noting_others(note, {f"bounds.{column}" for column in columns_read(asked.people)})
+        declared = replace(declared, bounds=column_bounds(declared.bounds, made, used, asked.about))
+        declared, follow = with_computed_bounds(asked, declared, of_rows)
         declared = without_per_unit(asked, declared, note)
         listed, said = listed_groups(source, asked, declared)
         if isinstance(declared.groups, Mapping) and asked.by not in declared.groups:
@@ -265,7 +273,7 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
         if asked.by and declared.replaced:
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
         return _Checked(
-            source, replace(asked, notes=(*asked.notes, *said)), declared, listed, read, private, columns, unit, opened_anew
+            source, replace(asked, notes=(*asked.notes, *follow, *said)), declared, listed, read, private, columns, unit, opened_anew
         )
 
 

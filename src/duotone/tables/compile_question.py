@@ -7,7 +7,7 @@ fractional: where rows are averaged, such columns get a finer grid.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar, cast
@@ -20,6 +20,7 @@ from duotone.model.answer import CountLimit, Key
 from duotone.model.dataset import FLOAT_STEPS, SQUARED_STEPS, Bounds, Dataset, Note, Unused
 from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
+from duotone.privacy.numbers import show
 from duotone.questions.protocol import combined_level
 from duotone.questions.threshold import CROWD
 from duotone.tables.comparisons import CompiledComparison, Results
@@ -46,6 +47,7 @@ from duotone.tables.sql.comparison import (
     VarianceThreshold,
     atoms,
 )
+from duotone.tables.sql.computed_bounds import bounds_of_people, computed_bounds
 from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Joined, Known, Not, Operand, parts_of
 
 Part = TypeVar("Part")
@@ -180,6 +182,20 @@ def _count_limit(tree: Tree, one: bool, rows: Condition) -> CountLimit | None:
             everybody = term.where in (ALWAYS, rows)
             return CountLimit(least, True, everybody) if weight == 1 else CountLimit(-least, False, everybody)
     return None
+
+
+def with_computed_bounds(asked: ParsedQuestion, declared: Dataset, rows: Mapping[str, Bounds]) -> tuple[Dataset, list[Notice]]:
+    """The declarations, with the bounds that follow for the question's values, and a note on each; `rows` are bounds of the
+    columns of an inner select's table."""
+    values = values_of(_atoms(asked.tree))
+    if asked.people is None and all(value.made is None or value.column in declared.bounds for value in values):
+        return declared, []
+    made = {} if asked.people is None else bounds_of_people(asked.people, rows)
+    bounds = {**made, **declared.bounds}
+    follow = {**made, **computed_bounds(values, bounds)}
+    used = [name for name in dict.fromkeys(value.column for value in values) if name in follow and name not in declared.bounds]
+    notes = [Notice("bounds follow", value=name, low=show(follow[name].low), high=show(follow[name].high)) for name in used]
+    return replace(declared, bounds={**declared.bounds, **{name: follow[name] for name in used}}), notes
 
 
 def without_per_unit(asked: ParsedQuestion, declared: Dataset, note: Note) -> Dataset:

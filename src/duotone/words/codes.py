@@ -53,7 +53,7 @@ SENTENCES: Mapping[str, Text] = {
     # what is declared
     "bounds missing": "a {what} of {column} needs bounds: give the lowest and the highest value that counts{p.bounds:{column}}",
     "bounds missing of a computed value": "a {what} of {column} needs bounds: give the lowest and the highest value that counts"
-    "{p.bounds:{column}}; bounds of its columns are not enough",
+    "{p.bounds:{column}}; they do not follow from bounds of its columns",
     "max_rows missing": "with a unit, say how many rows of one {unit} may count{p.max_rows}",
     "max_rows or per_unit missing": "with a unit, say how many rows of one {unit} may count{p.max_rows}, or how its rows"
     " become one value{p.per_unit}",
@@ -167,6 +167,9 @@ SENTENCES: Mapping[str, Text] = {
     " are written as 2025-12-31: write date before the constant to compare dates",
     "order of text": "{column} is compared as text, letter by letter",
     "numbers equal as text": "{column} is compared as text, so 10 and 10.0 differ: leave out the quotes to compare numbers",
+    "bounds follow": "{value} is clipped to [{low}, {high}], as follows from the bounds of its columns; for others,"
+    " declare them{p.bounds:{value}}",
+    "percent": "{written} is read as {share}",
     "equality": "{comparison}: one person is always enough for a {end}, so the other answer is never sure; ask for a"
     " range, if it may be one",
     "average rounded": "each person's average of {column} is rounded down to a whole number, since its values are whole"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -158,7 +159,7 @@ class Comparisons:
         if isinstance(fixed, Fraction):
             return fixed
         if fixed is not None:
-            raise DuotoneError(f"{node.sql(dialect='duckdb')} is not a number, and only mode is compared with text")
+            raise self.not_a_number(node, fixed)
         match node:
             case exp.Paren():
                 return self.expression(node.this)
@@ -176,6 +177,12 @@ class Comparisons:
             case exp.Round() | exp.Floor() | exp.Ceil() | exp.Trunc() if node.find(exp.AggFunc) is not None:
                 raise DuotoneError(f"{node.sql(dialect='duckdb')} rounds: leave that out, and compare the value inside it")
         return self.aggregate(node)
+
+    def not_a_number(self, node: exp.Expression, fixed: object) -> DuotoneError:
+        """The refusal of a text that is compared with a number; one that is a number in quotes is shown without."""
+        said = f"{node.sql(dialect='duckdb')} is not a number, and only mode is compared with text"
+        digits = isinstance(fixed, str) and re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", fixed)
+        return DuotoneError(f"{said}: write {instead(node, exp.Literal.number(fixed))}" if digits else said)
 
     def uncast(self, node: exp.Cast) -> Expression:
         """An aggregate under a cast that does not change it: a count, or a number that is a double anyway."""
@@ -209,12 +216,12 @@ class Comparisons:
                 )
             case exp.WithinGroup() if isinstance(inner.this, exp.PercentileDisc):
                 return self.ordered_quantile(inner, where, text)
-            case exp.PercentileCont() | exp.WithinGroup():
-                raise DuotoneError(f"{text}: write quantile(x, q), which is a value of the table and not between two")
+            case exp.PercentileCont() | exp.WithinGroup() | exp.ApproxQuantile():
+                raise _not_between(node, inner)
             case exp.Window():
                 raise DuotoneError(f"{text} is a window: ask about the whole table, or group by")
             case exp.Column():
-                raise DuotoneError(f"{column_name(inner, self.columns)} is a column: ask for {KNOWN} of it")
+                raise _of_a_column(inner, column_name(inner, self.columns))
         if type(inner) in SPREAD:
             kind, less = SPREAD[type(inner)]
             return Aggregate(text, kind, where, read_numbers(inner.this, self.columns, text), less=less)
@@ -288,6 +295,39 @@ class Comparisons:
         if not (isinstance(q, Fraction) and 0 < q < 1):
             raise DuotoneError(f"{text}: write quantile(x, q) with 0 < q < 1; for the ends there are min(x) and max(x)")
         return Aggregate(text, "quantile", where, read_operand(node.this, self.columns), q)
+
+
+def instead(node: exp.Expression, other: exp.Expression) -> str:
+    """The question with a part of it written otherwise, in one line."""
+    node.replace(other)
+    root = other.root()
+    text = root.sql(dialect="duckdb", comments=False, normalize_functions="lower")
+    other.replace(node)
+    return text if any(clause for name, clause in root.args.items() if name != "expressions") else text.removeprefix("SELECT ")
+
+
+def _not_between(node: exp.Expression, quantile: exp.Expression) -> DuotoneError:
+    """The refusal of a quantile that lies between two values, or near one, with the quantile that is a value."""
+    text, inner = node.sql(dialect="duckdb"), quantile
+    value, q = inner.this, inner.args.get("quantile") or inner.args.get("expression")
+    if isinstance(inner, exp.WithinGroup):  # percentile_cont(q) within group (order by x)
+        value, q = inner.expression.expressions[0].this, inner.this.this
+    elif isinstance(q, exp.Order):
+        q = q.this
+    write = "write quantile(x, q), which is a value of the table and not between two"
+    if value is None or not isinstance(q, exp.Literal):
+        return DuotoneError(f"{text}: {write}")
+    return DuotoneError(f"{text}: {write}, as in {instead(quantile, exp.Quantile(this=value.copy(), quantile=q.copy()))}")
+
+
+def _of_a_column(node: exp.Expression, name: str) -> DuotoneError:
+    """The refusal of a bare column; one that is compared can be counted by that."""
+    said, compared = f"{name} is a column: ask for {KNOWN} of it", node.parent
+    if type(compared) not in SIGNS:
+        return DuotoneError(said)
+    count = exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=compared.copy()))
+    written = exp.GT(this=count, expression=exp.Literal.number(10))
+    return DuotoneError(f"{said}, or count rows: {instead(compared, written)}")
 
 
 def _known(condition: Condition) -> Condition:

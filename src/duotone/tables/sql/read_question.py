@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.model.notice import Notice
+from duotone.tables.sql.as_written import as_sql
 from duotone.tables.sql.comparison import PRESENT, ModeIs, ParsedQuestion, PeopleTable, PublicJoin, QuantileThreshold
 from duotone.tables.sql.condition import (
     ALWAYS,
@@ -71,11 +72,13 @@ limit=Fraction(5, 1), strict=True, present=None, people=False, averaged=False)
         )
     try:
         known = [column for table in (columns, *public.values(), *also.values()) for column in table]
+        text, written_otherwise = as_sql(text)
         parsed = parse(text, known)
         _refuse_deep(parsed)
         asked = _read(parsed, Tables(columns, unit, name, public, also))
         _refuse_nobody(asked, unit)
-        return replace(asked, text=without_comments(text), notes=(*asked.notes, *_text_notes(asked, columns, public, also)))
+        notes = (*written_otherwise, *asked.notes, *_text_notes(asked, columns, public, also))
+        return replace(asked, text=without_comments(text), notes=notes)
     except RecursionError:
         raise DuotoneError("the question is nested too deeply") from None
 

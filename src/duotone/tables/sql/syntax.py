@@ -14,6 +14,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from duotone.errors import DuotoneError, UnknownColumn
+from duotone.tables.sql.as_written import simplified
 from duotone.tables.sql.condition import Columns
 from duotone.tables.sql.functions import FORMS
 
@@ -37,9 +38,8 @@ UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
     **{node: form.arguments for node, (_, form) in FORMS.items() if form.arguments is not None},
 }  # fmt: skip
 """The supported nodes of SQL's expressions."""
-CLAUSES = {"limit": "limit", "distinct": "distinct", "with_": "with", "qualify": "qualify",
+CLAUSES = {"limit": "limit", "distinct": "distinct", "qualify": "qualify",
            "windows": "window", "offset": "offset", "sample": "sample"}  # fmt: skip
-INSTEAD = {"with": "to make one row of each person first, put that select after from, as in from (select … group by u)"}
 MOST_WORDS = 8
 """Most SQL keywords in a question that are tried in quotes, where the table has columns of that name."""
 CALLED: dict[str, type[exp.Expression]] = {"mean": exp.Avg, "every": exp.LogicalAnd}
@@ -88,14 +88,13 @@ def parse(text: str, columns: Iterable[str] = ()) -> exp.Select:
     errors about columns that are keywords of SQL."""
     if not isinstance(text, str) or len(text) > LONGEST:
         raise DuotoneError(f"a question is text of at most {LONGEST} characters")
-    logger = logging.getLogger("sqlglot")
+    logger, names = logging.getLogger("sqlglot"), list(columns)
     level = logger.level
     try:
         text.encode()
         logger.setLevel(logging.CRITICAL)  # its warnings become errors below
-        return _select(text)
+        return _select(text, names)
     except (SqlglotError, UnicodeEncodeError) as error:
-        names = list(columns)
         advice = (_with_blanks(text, names) or _in_quotes(text, names)) if isinstance(error, SqlglotError) else None
         usual = "check its brackets and quotes; a question is, say, avg(days) > 5"
         raise DuotoneError(f"the question is not SQL that can be read: {advice or usual}") from None
@@ -103,11 +102,11 @@ def parse(text: str, columns: Iterable[str] = ()) -> exp.Select:
         logger.setLevel(level)
 
 
-def _select(text: str) -> exp.Select:
+def _select(text: str, columns: Collection[str] = ()) -> exp.Select:
     statements = _statements(text if SELECT.match(text) else f"select {text}")
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         raise DuotoneError("a question is one select, or one yes/no expression: ask several one by one")
-    select = statements[0]
+    select = simplified(statements[0], columns)
     for node in list(select.find_all(exp.Anonymous)):
         if node.name.lower() in CALLED and len(node.expressions) == 1:
             node.replace(CALLED[node.name.lower()](this=node.expressions[0]))
@@ -199,8 +198,7 @@ def _strict(select: exp.Select, bare: bool) -> None:
             raise DuotoneError(f"{node.sql(dialect='duckdb')} has no argument: name a column")
     for name, clause in CLAUSES.items():
         if select.args.get(name):
-            instead = INSTEAD.get(clause, "it is one select with where, group by and having, over one table")
-            raise DuotoneError(f"a question has no {clause}: {instead}")
+            raise DuotoneError(f"a question has no {clause}: it is one select with where, group by and having, over one table")
     for join in select.args.get("joins") or []:
         if isinstance(join.this, exp.Subquery) and isinstance(join.this.this, exp.Select):
             _strict(join.this.this, bare=False)

@@ -22,6 +22,8 @@ from duotone.model.dataset import Bounds, Grid
 from duotone.tables.trial.made_up_tables import TABLE
 
 COMPARED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between, exp.In)
+ORDER = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And)
+"""What may stand before a further sign of order: SQL has no such chain, and the rules read it as pairs."""
 DOUBLES = (exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
 ADDED = (exp.Sum, *DOUBLES)
 COUNTS = (exp.Count, exp.CountIf, exp.LogicalOr, exp.LogicalAnd)
@@ -98,11 +100,16 @@ def _truths(
             _alias(exp.Count(this=exp.Star()), "rows"),
         ],
     )
+    for each in [one for one in select.find_all(exp.Select) if one is not select and one.args.get("group") is None]:
+        if each.find(exp.AggFunc):
+            raise Unknown
+        each.set("expressions", [exp.Star(), *(made for made in each.expressions if isinstance(made, exp.Alias))])
     _renamed(select, tables, base)
     nobody = select.copy()
     nobody.set("where", None)
     nobody.set("group", None)
-    for table in list(nobody.find_all(exp.Table)):
+    of_with = {each.alias.lower() for each in select.ctes}
+    for table in [each for each in nobody.find_all(exp.Table) if each.name.lower() not in of_with]:
         rows = exp.select("*").from_(exp.to_table(table.name)).where(exp.false())
         table.replace(rows.subquery(exp.to_identifier(table.alias, quoted=True)))
     for each in list(select.find_all(exp.Select)):
@@ -238,6 +245,9 @@ def _never_failing(node: exp.Expr) -> exp.Expr:
     """Where SQL would fail, a value computed from a row is null, and so are divisions by zero, and NaN or infinite
     results: the logarithm of zero, the root of a negative number, a huge power."""
     match node:
+        case exp.LT() | exp.LTE() | exp.GT() | exp.GTE() if isinstance(node.this, ORDER):  # a < b < c
+            last = node.this.right if isinstance(node.this, exp.And) else node.this
+            return exp.And(this=node.this, expression=type(node)(this=last.expression.copy(), expression=node.expression))
         case exp.Cast() if not isinstance(node, exp.TryCast):
             return exp.TryCast(this=node.this, to=node.args["to"])
         case exp.Div() if not (isinstance(node.expression, exp.Nullif)):
@@ -291,14 +301,16 @@ def _by_table(select: exp.Select, *, outer: bool) -> None:
                 join.set("on", exp.and_(join.args["on"], exp.EQ(**dict(zip(("this", "expression"), sides, strict=True)))))
     column = exp.column(TABLE, table=exp.to_identifier(source.alias_or_name, quoted=True), quoted=True)
     if not outer and group is None:
-        raise Unknown
+        return  # it filters rows: the number is among its columns
     select.append("expressions", _alias(column, TABLE))
     select.set("group", exp.Group(expressions=[*(group.expressions if group else []), column.copy()]))
 
 
 def _renamed(select: exp.Select, tables: Mapping[str, str], base: str) -> None:
-    known = {name.lower(): held for name, held in tables.items()}
+    known, of_with = {name.lower(): held for name, held in tables.items()}, {each.alias.lower() for each in select.ctes}
     for table in list(select.find_all(exp.Table)):
+        if table.name.lower() in of_with:
+            continue
         alias = table.alias or table.name
         table.replace(exp.alias_(exp.to_table(known.get(table.name.lower(), tables[base])), alias, table=True, quoted=True))
 
