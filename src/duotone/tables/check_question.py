@@ -273,7 +273,15 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
         if asked.by and declared.replaced:
             raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
         return _Checked(
-            source, replace(asked, notes=(*asked.notes, *follow, *said)), declared, listed, read, private, columns, unit, opened_anew
+            source,
+            replace(asked, notes=(*asked.notes, *follow, *said)),
+            declared,
+            listed,
+            read,
+            private,
+            columns,
+            unit,
+            opened_anew,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from typing import Any
 
 import duckdb
 import pytest
@@ -13,11 +14,12 @@ from hypothesis import strategies as st
 
 from duotone.model.dataset import Bounds
 from duotone.tables.sql.computed_bounds import RULES, computed_bounds
+from duotone.tables.sql.condition import Columns
 from duotone.tables.sql.functions import FUNCTIONS
 from duotone.tables.sql.read_question import read_value
 from support.running import examples
 
-COLUMNS = {"x": "float", "y": "float", "i": "integer", "b": "boolean"}
+COLUMNS: Columns = {"x": "float", "y": "float", "i": "integer", "b": "boolean"}
 LIMITS = {"x": Bounds.of("-1.5", 2), "y": Bounds.of(1, 3), "i": Bounds.of(-7, 5)}
 CHOOSING = ["coalesce", "greatest", "least", "nullif"]
 leaf = st.sampled_from(["x", "y", "i", "2", "-3", "0.5"])
@@ -37,7 +39,12 @@ formulas = st.recursive(
 
 def _values(formula: str) -> list[float]:
     """Every value of it on a grid of rows within the bounds, as DuckDB computes it."""
-    ends = [[-1.5, -0.6, 0.0, 0.7, 2.0, None], [1.0, 1.9, 3.0, None], [-7, -1, 0, 2, 5, None], [True, False, None]]
+    ends: list[list[Any]] = [
+        [-1.5, -0.6, 0.0, 0.7, 2.0, None],
+        [1.0, 1.9, 3.0, None],
+        [-7, -1, 0, 2, 5, None],
+        [True, False, None],
+    ]
     connection = duckdb.connect()
     connection.execute("create table t (x double, y double, i bigint, b boolean)")
     connection.executemany("insert into t values (?, ?, ?, ?)", [list(row) for row in itertools.product(*ends)])

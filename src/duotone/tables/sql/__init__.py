@@ -2,9 +2,10 @@
 read here.
 
 Start with `read_question`: from text to a tree of comparisons, whose kinds are in `comparison`. `syntax` parses the
-text, lists all supported SQL and resolves names of tables and columns; `normal_form` makes the text by which a ledger
-recognises a question. For rows: `read_condition` reads where, filter and constants, `condition` defines conditions and
-which can hold together, `functions` defines computed values. For aggregates: `read_comparison` reads them and their
-comparisons, and `build_comparison` builds the comparisons. `read_joins` reads joins with public tables, `read_people`
-inner selects. `scoring` turns comparisons into integers per row.
+text, lists all supported SQL and resolves names of tables and columns; `as_written` takes other ways of writing a
+question; `normal_form` makes the text by which a ledger recognises a question. For rows: `read_condition` reads where,
+filter and constants, `condition` defines conditions and which can hold together, `functions` defines computed values.
+For aggregates: `read_comparison` reads them and their comparisons, and `build_comparison` builds the comparisons.
+`read_joins` reads joins with public tables, `read_people` inner selects. `scoring` turns comparisons into integers per
+row, and `computed_bounds` derives bounds of computed values.
 """

@@ -18,6 +18,8 @@ from sqlglot.errors import SqlglotError
 from duotone.errors import DuotoneError
 from duotone.model.notice import Notice
 
+LONGEST = 10_000
+"""Most characters of a question."""
 CURLY = str.maketrans({"‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"'})
 CURRENCY = "$€£¥"
 UNUSUAL = re.compile(rf"[{''.join(map(chr, CURLY))}{CURRENCY}%]|\d[ ,]\d|\.\d+\.")
@@ -51,8 +53,8 @@ def as_sql(text: str) -> tuple[str, tuple[Notice, ...]]:
     Traceback (most recent call last):
     duotone.errors.DuotoneError: 4,5 is two numbers in SQL, where a point stands before decimals: write avg(days) > 4.5
     """
-    if not UNUSUAL.search(text):
-        return text, ()
+    if not isinstance(text, str) or len(text) > LONGEST or not UNUSUAL.search(text):
+        return text, ()  # the parser refuses what is no question
     try:
         text = _straight(text)
         text = _without_currency(text)
@@ -183,10 +185,10 @@ def simplified(select: exp.Select, columns: Collection[str] = ()) -> exp.Select:
     return select
 
 
-def _two_by_two(node: exp.Expression) -> None:
+def _two_by_two(node: exp.Binary) -> None:
     """`a < b < c` as `a < b and b < c`: SQL would compare a truth with c. The innermost comparison comes last."""
     first = node.this
-    if isinstance(first, SIGNS_OF_ORDER) and not isinstance(node, exp.Paren):
+    if isinstance(first, SIGNS_OF_ORDER):
         again = type(node)(this=first.expression.copy(), expression=node.expression)
         both = exp.And(this=first, expression=again)
         node.replace(both)
@@ -262,7 +264,7 @@ def _in_its_columns(select: exp.Select, inner: exp.Select, alias: str, columns: 
             column.replace(_in_place_of(column, value.copy()))
 
 
-def _in_place_of(column: exp.Column, value: exp.Expression) -> exp.Expression:
+def _in_place_of(column: exp.Column, value: exp.Expr) -> exp.Expr:
     """What a column is made of; where it is selected, by the same name."""
     if column.parent_select is column.parent:
         return exp.alias_(value, column.name, quoted=column.this.args.get("quoted"), copy=False)

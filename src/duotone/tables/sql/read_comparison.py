@@ -323,7 +323,7 @@ def _not_between(node: exp.Expression, quantile: exp.Expression) -> DuotoneError
 def _of_a_column(node: exp.Expression, name: str) -> DuotoneError:
     """The refusal of a bare column; one that is compared can be counted by that."""
     said, compared = f"{name} is a column: ask for {KNOWN} of it", node.parent
-    if type(compared) not in SIGNS:
+    if not isinstance(compared, exp.Expression) or type(compared) not in SIGNS:
         return DuotoneError(said)
     count = exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=compared.copy()))
     written = exp.GT(this=count, expression=exp.Literal.number(10))

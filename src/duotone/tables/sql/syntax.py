@@ -14,12 +14,10 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from duotone.errors import DuotoneError, UnknownColumn
-from duotone.tables.sql.as_written import simplified
+from duotone.tables.sql.as_written import LONGEST, simplified
 from duotone.tables.sql.condition import Columns
 from duotone.tables.sql.functions import FORMS
 
-LONGEST = 10_000
-"""Most characters of a question."""
 SELECT = re.compile(r"\s*(select|with)\b", re.IGNORECASE)
 _THIS, _TWO = ("this",), ("this", "expression")
 UNDERSTOOD: dict[type[exp.Expression], tuple[str, ...]] = {
