@@ -52,8 +52,8 @@ COMMAND = {
     "token revoke": {"name", "office", "ident"},
 }
 """What a command is given and no function: files, and how results are shown."""
-SERVICE = {"error", "purpose", "request", "made_up", "approve"}
-"""What a service is given besides: an error that is wanted is a `WantedError` in Python; the rest is of requests."""
+SERVICE = {"purpose", "request", "made_up", "approve"}
+"""What a service is given besides, about requests."""
 OFFICE = {"about", "rows", "seconds", "allowance", "approval", "approvers"}
 """What an office says of a dataset besides what is declared of its table."""
 

@@ -145,3 +145,58 @@ def test_the_name_of_a_copy_does_not_act_on_the_screen(tmp_path: Path, capsys: p
         code, out, err = run(capsys, "ledger", *command, str(tmp_path / "l"), str(tmp_path / "c\x1b[2J\u202e.svg"))
         assert (code, "\x1b" in out + err, "\u202e" in out + err) == (0, False, False)
         (tmp_path / "c\x1b[2J\u202e.svg").unlink()
+
+
+DECLARED = """source = "stays.csv"
+unit = "patient"
+ledger = "l"
+version = "2025"
+account = "renyi"
+answers = 100
+budget = { epsilon = 1, delta = 1e-6 }
+"""
+
+
+def test_a_dataset_is_registered_as_its_file_declares_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "stays.toml"
+    file.write_text(DECLARED)
+    code, out, err = run(capsys, "ledger", "register", str(file))
+    assert code == 0, err
+    assert "stays, version 2025: " in out
+    with open_ledger(tmp_path / "l") as ledger:
+        registered = ledger.stands("stays").registered
+    assert (registered.unit, registered.neighbours, registered.account.name) == ("patient", "add-remove", "renyi")
+    assert run(capsys, "ledger", "register", str(file))[0] == 2  # a label is used once
+    file.write_text(DECLARED.replace("2025", "2026"))
+    assert "stays, version 2026: " in run(capsys, "ledger", "register", str(file))[1]
+    file.write_text(DECLARED.replace("100", "200"))
+    assert "stays is registered differently from" in run(capsys, "ledger", "register", str(file))[2]
+
+
+@pytest.mark.parametrize(
+    ("left_out", "flags", "says"),
+    [
+        ("ledger", (), "must say the ledger, the dataset, its version and its budget"),
+        ("version", (), "must say the ledger, the dataset, its version and its budget"),
+        ("budget", (), "must say the ledger, the dataset, its version and its budget"),
+        ("", ("--epsilon", "1"), "declares its dataset"),
+        ("", ("--unit", "who"), "declares its dataset"),
+        ("", ("other",), "declares its dataset"),
+        ("", ("--version", "7"), "version"),
+    ],
+)
+def test_what_a_file_declares_is_not_given_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], left_out: str, flags: tuple[str, ...], says: str
+) -> None:
+    file = tmp_path / "stays.toml"
+    file.write_text("".join(line for line in DECLARED.splitlines(True) if not left_out or not line.startswith(left_out)))
+    code, _, err = run(capsys, "ledger", "register", str(file), *flags)
+    assert (code, says in err) == (2, True), err
+    assert not (tmp_path / "l").exists()
+
+
+def test_a_version_may_be_given_beside_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "stays.toml"
+    file.write_text(DECLARED.replace('version = "2025"\n', ""))
+    assert "stays, version 7: " in run(capsys, "ledger", "register", str(file), "--version", "7")[1]
+    assert "name the dataset and a version" in run(capsys, "ledger", "register", str(tmp_path / "l"), "stays")[2]

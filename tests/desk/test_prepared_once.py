@@ -20,10 +20,10 @@ ALSO = STAYS.replace("approval = true", 'also = { labs = "labs.parquet" }')
 ZONES = VOTES.replace("columns =", 'public = { zones = "zones.csv" }\ncolumns =')
 ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "at a price": ("votes", {"question": YES.format(1), **PRICE}),
-    "by its error": ("votes", {"question": YES.format(2), "error": {"wrong": "0.05", "people": 40}, "delta": "1e-6"}),
+    "by its error": ("votes", {"question": YES.format(2), "wrong": "0.05", "people": 40, "delta": "1e-6"}),
     "grouped, by its error": (
         "votes",
-        {"question": "select town, count(*) > 9 from votes group by town", "error": {"wrong": "0.05", "people": 40}},
+        {"question": "select town, count(*) > 9 from votes group by town", "wrong": "0.05", "people": 40},
     ),
     "which groups": ("votes", {"by": ["town"], **PRICE}),
     "joined with public rows": (
@@ -42,7 +42,7 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "of made-up rows": ("votes", {"question": YES.format(3), "made_up": True, **PRICE}),
     "of made-up rows, by its error": (
         "votes",
-        {"question": YES.format(4), "made_up": True, "error": {"wrong": "0.05", "people": 40}},
+        {"question": YES.format(4), "made_up": True, "wrong": "0.05", "people": 40},
     ),
 }
 
@@ -102,7 +102,7 @@ def test_the_error_that_is_wanted_has_its_least_price(served: Served) -> None:
                 "0.0587",
             ),
         ):
-            sent = {**terms, "error": {"wrong": "0.05", "people": 40}}
+            sent = {**terms, "wrong": "0.05", "people": 40}
             assert client.post("/api/datasets/votes/preview", json=sent).json()["terms"]["epsilon"] == epsilon
 
 

@@ -35,7 +35,7 @@ account = "renyi"
 answers = 100
 """
 QUESTION = "count(*) filter (where vote = 'Y') > 300"
-WANTED: Any = {"question": QUESTION, "error": {"wrong": "0.001", "people": 100}}
+WANTED: Any = {"question": QUESTION, "wrong": "0.001", "people": 100}
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_price_by_accuracy_is_the_same_in_every_document(office: AtDesk) -> No
     assert answer["terms"]["price"] == str(Fraction(str(price["each"]["price"])))
     (charge,) = office.now(office.desk.history(ana, "votes"))[1]["charges"]
     assert charge["price"] == price
-    again = {name: value for name, value in answer["terms"].items() if name != "error"}
+    again = answer["terms"]
     assert office.ask("ana", "votes", **again)[1]["ledger"]["free"]
     status, seen = office.now(office.desk.budget(olga, "votes"))
     assert (status, seen["spent"]["share"]) == (200, pytest.approx(share))
@@ -91,11 +91,11 @@ def test_an_assistant_is_allowed_a_share(office: AtDesk) -> None:
 @pytest.mark.parametrize(
     "terms",
     [
-        {"error": {"wrong": "nan", "people": 3}}, {"error": {"wrong": 0, "people": 3}},
-        {"error": {"wrong": "0.1", "people": 0}},
+        {"wrong": "nan", "people": 3}, {"wrong": 0, "people": 3},
+        {"wrong": "0.1", "people": 0},
         {"one_of": 0}, {"one_of": "9"}, {"price": 1}, {"price": "nan"}, {"one_of": 9, "epsilon": 1},
         {"one_of": 9, "delta": "1e-9"},
-        {"error": {"wrong": "0.1", "people": 3}, "costs": [1, 2]},
+        {"wrong": "0.1", "people": 3, "costs": [1, 2]},
     ],
 )  # fmt: skip
 def test_what_cannot_be_wanted_is_refused_and_costs_nothing(office: AtDesk, terms: dict[str, Any]) -> None:

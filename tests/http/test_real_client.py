@@ -133,7 +133,7 @@ def test_groups_and_everything_else(ana: Connection) -> None:
     assert raised.value.kind == "bad question"
     with pytest.raises(ServiceError, match=r"needs bounds: .*; here the owner of the dataset declares that$"):
         ana.preview("calls", "avg(x) > 1/2")
-    priced = ana.preview("votes", MAJORITY, error={"wrong": 0.01, "people": 10}, delta="1e-6")
+    priced = ana.preview("votes", MAJORITY, wrong=0.01, people=10, delta="1e-6")
     assert 0 < priced.error(10) <= 0.01
 
 

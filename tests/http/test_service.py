@@ -168,8 +168,8 @@ def test_columns_that_may_not_be_used_do_not_exist(served: Served) -> None:
         {"question": "select 1", "epsilon": 1},
         {"question": "count(*) > 1; drop table votes", "epsilon": 1},
         {"question": "x" * 5000, "epsilon": 1},
-        {"question": "count(*) > 1", "error": {"wrong": 0.01, "people": 10}, "epsilon": 1},
-        {"by": ["town"], "error": {"wrong": 0.01, "people": 10}},
+        {"question": "count(*) > 1", "wrong": 0.01, "people": 10, "epsilon": 1},
+        {"by": ["town"], "wrong": 0.01, "people": 10},
         {"request": 77},
         [],
         None,
@@ -193,7 +193,10 @@ def test_what_is_wrong_with_a_request_is_said_in_plain_words(served: Served) -> 
             ({"colour": 1}, "colour is not known; known are question, by, epsilon"),
             ({"per_unit": "avg"}, "per_unit cannot be given: the owner of the dataset declares it"),
             ({"epsilon": [1]}, "epsilon must be a number, or a text with one"),
-            ({"error": {"wrong": 0.1}}, "error.people is missing"),
+            (
+                {"question": "count(*) > 1", "wrong": 0.1},
+                "wrong is for a number of people who would flip the answer: say how many (people)",
+            ),
             ({"max_groups": 0}, "max_groups must be at least 1"),
         ):
             assert client.post("/api/datasets/votes/preview", json=sent).json()["error"].startswith(said)
@@ -201,7 +204,7 @@ def test_what_is_wrong_with_a_request_is_said_in_plain_words(served: Served) -> 
 
 def test_the_price_of_an_error_is_enough_and_not_more(served: Served) -> None:
     with served.client("ana") as client:
-        wanted = {"question": QUESTION, "error": {"wrong": "0.01", "people": 10}, "delta": "1e-6"}
+        wanted = {"question": QUESTION, "wrong": "0.01", "people": 10, "delta": "1e-6"}
         preview = client.post("/api/datasets/votes/preview", json=wanted).json()
         assert preview["error_by_margin"]["10"] <= 0.01
         less = str(float(preview["terms"]["epsilon"]) - 0.001)

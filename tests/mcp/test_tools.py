@@ -60,7 +60,7 @@ async def whole_play(assistant: Assistant) -> None:
     assert "decide(1, True)" in plan["next"]
     with pytest.raises(Failed, match=r"^plan 1 cannot be asked: it waits for your person to approve it"):
         await assistant.use("ask_planned", plan=1)
-    small = await assistant.use("plan_question", dataset="chile", question="small", error={"wrong": 0.01, "people": 10})
+    small = await assistant.use("plan_question", dataset="chile", question="small", wrong=0.01, people=10)
     assert (small["state"], small["next"]) == ("approved", "it may be asked: call ask_planned")
     answer = await assistant.use("ask_planned", plan=2)
     assert (answer["answer"], answer["quote"]) == ("yes", "In chile, …")
@@ -82,7 +82,7 @@ def test_in_memory(mode: str, office: OfficeCall, fake: Fake) -> None:
     sent = [body for method, path, body in fake.asked if path.endswith(("preview", "plan"))]
     assert sent[0] == {"question": "avg(age) > 38", "epsilon": 0.5, "people": 100}
     assert sent[1] == {"question": "large", "epsilon": "0.5", "purpose": "a report"}
-    assert sent[2] == {"question": "small", "error": {"wrong": 0.01, "people": 10}}
+    assert sent[2] == {"question": "small", "wrong": 0.01, "people": 10}
 
 
 def test_by_the_command_over_standard_input_and_output(fake: Fake) -> None:
@@ -159,7 +159,7 @@ async def broken(*given: object) -> Any:
         ({"dataset": "a", "unit": "id"}, "unit cannot be given: the owner of the dataset declares it"),
         ({"dataset": "a", "eps": 1}, "eps is not known: epsilon is"),
         ({"dataset": "a", "max_groups": 0}, "max_groups must be at least 1"),
-        ({"dataset": "a", "error": {"wrong": 0.1, "people": 0}}, "error.people must be at least 1"),
+        ({"dataset": "a", "wrong": 0.1, "people": 0}, "people must be at least 1"),
     ],
 )
 def test_arguments_are_checked_before_anything_is_asked(arguments: Any, sentence: str) -> None:

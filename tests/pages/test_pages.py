@@ -177,6 +177,7 @@ def test_a_preview_is_shown_at_once(looking: Browser, changed: dict[str, str], s
         ({"epsilon_other": "3"}, "two values of ε are given"),
         ({"epsilon": "other", "epsilon_other": "7"}, "Its ε is more than is left"),
         ({"way": "error", "flip": "ten"}, "must be a whole number, got ten"),
+        ({"way": "error", "wrong": "1/100", "flip": "10", "people": "500"}, "empty that field, or give ε"),
         ({"way": "close"}, "say what the answer may cost"),
         ({"people": "-1"}, "must be a whole number"),
         ({"max_groups": "x"}, "must be a whole number"),

@@ -10,23 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.terminal import AsJson, Delta, Epsilon, ExpEpsilon, budget, print_table, printable
+from duotone.cli.statement import print_charges, print_statement, print_worth, written
+from duotone.cli.terminal import AsJson, Delta, Epsilon, ExpEpsilon, budget, printable
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
-    from duotone.ledger.accounts import Account, RenyiAccount
-    from duotone.ledger.allowances import Share
-    from duotone.ledger.close_calls import CloseCalls
     from duotone.ledger.ledger import Ledger
-    from duotone.ledger.statement import ChargeRecord, Statement
+    from duotone.ledger.statement import Statement
     from duotone.privacy.approx_dp import ApproxDP
-    from duotone.privacy.text import Definition
-
-SHOWN = 10, 100, 1000, 10_000
-"""Numbers of answers whose accuracy is printed, in an account renyi."""
-SELDOM = 1e-3
-MOST_SHOWN = 20
-"""Most groups of one answer that are shown."""
 
 ledgers = typer.Typer(help="What has been spent: budgets of datasets.", no_args_is_help=True)
 
@@ -37,9 +28,11 @@ By = Annotated[str | None, typer.Option(metavar="NAME", help="Who does this, for
 
 @ledgers.command()
 def register(
-    place: Place,
-    dataset: Annotated[str, typer.Argument(help="A name for the dataset.")],
-    version: Annotated[str, typer.Option(metavar="LABEL", help="A public label of the data: change it when the data changes.")],
+    place: Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or a postgresql:// URL; or a DATASET.toml alone.")],
+    dataset: Annotated[str | None, typer.Argument(help="A name for the dataset.")] = None,
+    version: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="A public label of the data: change it when the data changes.")
+    ] = None,
     epsilon: Epsilon = None,
     exp_epsilon: ExpEpsilon = None,
     delta: Delta = "0",
@@ -64,40 +57,63 @@ def register(
     by: By = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give a dataset its budget; or give a registered one a new version (then only --version is given)."""
-    from duotone.ledger.accounts import RenyiAccount
+    """Give a dataset its budget; or a registered one a new version (by --version alone). A DATASET.toml says all this."""
     from duotone.model.notice import budget_notes
 
-    calls = _calls(close_calls, question_epsilon, wrong, definite)
-    parameters: dict[str, Any] = {"unit": unit, "neighbours": neighbours, "version": version, "by": by}
-    parameters |= {"account": account, "answers": answers}
-    parameters |= calls
-    with _open(place) as ledger:
-        if (epsilon, exp_epsilon) == (None, None):
-            if calls or (delta, unit, neighbours, account, answers) != ("0", "row", "add-remove", "sum", None):
+    calls, priced = _calls(close_calls, question_epsilon, wrong, definite), (epsilon, exp_epsilon) != (None, None)
+    declared = (delta, unit, neighbours, account, answers) != ("0", "row", "add-remove", "sum", None)
+    if place.lower().endswith(".toml"):
+        if priced or declared or dataset is not None:
+            raise DuotoneError(f"{place} declares its dataset: leave its name, budget and options out, or change the file")
+        stands = _register_declared(place, version, calls, by)
+    elif dataset is None or version is None:
+        raise DuotoneError("name the dataset and a version of its data, as in register LEDGER NAME --version 1")
+    else:
+        with _open(place) as ledger:
+            if priced:
+                about: dict[str, Any] = {"unit": unit, "neighbours": neighbours, "account": account, "answers": answers}
+                whole = budget(epsilon, exp_epsilon, delta)
+                ledger.register(dataset, whole, **about, **calls, version=version, by=by)
+            elif calls or declared:
                 raise DuotoneError("give --epsilon or --exp-epsilon to register; a new version takes --version alone")
-            ledger.relabel(dataset, version, by=by)
+            else:
+                ledger.relabel(dataset, version, by=by)
+            stands = ledger.statement(dataset)
+    print_statement(stands, as_json)
+    if not as_json:
+        print_worth(stands.registered)
+        called = stands.registered.close_calls
+        for warned in budget_notes(stands.registered.budget if called is None else called.budget):
+            print(warned)
+
+
+def _register_declared(file: str, version: str | None, calls: dict[str, Any], by: str | None) -> Statement:
+    """Register the dataset of a file as it is declared; or, if it is registered, give it the file's version."""
+    from duotone.errors import LedgerError
+    from duotone.ledger.registration import registration
+    from duotone.model.dataset import Dataset as Declared
+
+    declared = Declared.load(file)
+    declared = declared if version is None else declared.further(version=version)
+    label, name, whole = declared.version, declared.in_ledger, declared.budget
+    if declared.ledger is None or label is None or name is None or whole is None:
+        raise DuotoneError(f"{file} must say the ledger, the dataset, its version and its budget to register it")
+    about = {**declared.registered_with, **calls}
+    with _open(str(declared.ledger)) as ledger:
+        try:
+            known = name in ledger.datasets()
+        except LedgerError:  # no ledger yet: registering creates it
+            known = False
+        if not known:
+            ledger.register(name, whole, **about, version=label, by=by)
+        elif ledger.stands(name).registered.written() == registration(name, whole, **about).written():
+            ledger.relabel(name, label, by=by)
         else:
-            ledger.register(dataset, budget(epsilon, exp_epsilon, delta), **parameters)
-        stands = ledger.statement(dataset)
-    _print_statement(stands, as_json)
-    called = stands.registered.close_calls
-    if called is not None and not as_json:
-        print_registered(called)
-    if isinstance(stands.registered.account, RenyiAccount) and not as_json:
-        print(_worth(stands.registered.account))
-    for warned in () if as_json else budget_notes(stands.registered.budget if called is None else called.budget):
-        print(warned)
-
-
-def _worth(account: RenyiAccount) -> str:
-    """The expected number of answers of a new account, and their accuracy; with other numbers for comparison."""
-    from duotone.words.budgets import stated
-
-    counts = sorted({account.answers, *(many for many in SHOWN if many < account.answers)}, reverse=True)
-    first, *others = counts
-    more = "".join(f"; or {many:,} from {account.people(many):,}" for many in others)
-    return f"about {stated({'answers': first, 'wrong': SELDOM, 'people': account.people(first)})}{more}"
+            raise DuotoneError(
+                f"{name} is registered differently from {file}: a budget is given once; correct the file, or, if the table"
+                " holds new people, give them a label (people)"
+            )
+        return ledger.statement(name)
 
 
 def _calls(close_calls: bool, question_epsilon: str | None, wrong: str | None, definite: str | None) -> dict[str, Any]:
@@ -134,7 +150,7 @@ def allow(
         raise DuotoneError("--share is a part of the budget: leave --epsilon, --exp-epsilon and --delta out")
     with _open(place) as ledger:
         ledger.allow(dataset, asker, None if share is not None else budget(epsilon, exp_epsilon, delta), share=share, by=by)
-        _print_statement(ledger.statement(dataset), as_json)
+        print_statement(ledger.statement(dataset), as_json)
 
 
 @ledgers.command()
@@ -144,7 +160,7 @@ def close(
     """Close a dataset permanently: nothing more is charged to it. Recorded answers stay free."""
     with _open(place) as ledger:
         ledger.close_dataset(dataset, by=by)
-        _print_statement(ledger.statement(dataset), as_json)
+        print_statement(ledger.statement(dataset), as_json)
 
 
 @ledgers.command()
@@ -157,8 +173,8 @@ def show(place: Place, dataset: Dataset = None, as_json: AsJson = False) -> None
         print(json.dumps({"ledger": ledger.place, "datasets": {a.registered.dataset: written(a) for a in statements}}))
         return
     for stands in statements:
-        _print_charges(stands)
-        _print_statement(stands, False)
+        print_charges(stands)
+        print_statement(stands, False)
 
 
 @ledgers.command()
@@ -255,169 +271,6 @@ def accept_standbys(
     print("accepted; the ledger records this", file=sys.stderr)
 
 
-def written(stands: Statement) -> dict[str, Any]:
-    """A statement as JSON."""
-    from duotone.privacy.text import definition_text
-
-    registered, (epsilon, delta) = stands.registered, stands.spent
-    charges = [
-        {
-            "entry": c.seq,
-            "at": c.at.isoformat(),
-            "by": c.by,
-            "question": c.question,
-            **_price(c, registered.account),
-            "answers": c.answers,
-            "again": c.again,
-            **({} if c.calls is None else {"close_calls": c.calls}),
-            **(c.document() if c.answered else {"wasted": True}),
-        }
-        for c in stands.charges
-    ]
-    return {
-        "budget": definition_text(registered.budget),
-        "unit": registered.unit,
-        "neighbours": registered.neighbours,
-        "version": stands.state.version,
-        **_account(registered.account),
-        "spent": {"epsilon": epsilon, "delta": delta},
-        "left": stands.left.document(),
-        **_calls_document(stands),
-        "unanswered": stands.state.unanswered,
-        **({"closed": True} if stands.state.closed else {}),
-        **({"allowances": {name: _allowance(share) for name, share in stands.shares.items()}} if stands.shares else {}),
-        "charges": charges,
-    }
-
-
-def _price(charge: ChargeRecord, account: Account) -> dict[str, Any]:
-    """The price of a charge: its definition; in an account renyi, the share of the budget that it is."""
-    from duotone.model.cost import as_share
-
-    notion = _limit(charge.privacy)
-    return {"notion": notion, **(as_share(account.share(charge.charge)) if charge.calls is None else {})}
-
-
-def _account(account: Account) -> dict[str, Any]:
-    """How answers add up; the exact limits are in the ledger's entries (`export`)."""
-    from duotone.ledger.accounts import RenyiAccount
-
-    order = {"order": account.budget.order, "expected": account.answers} if isinstance(account, RenyiAccount) else {}
-    return {"account": account.name, **order}
-
-
-def _calls_document(stands: Statement) -> dict[str, Any]:
-    calls, called = stands.state.calls, stands.registered.close_calls
-    if calls is None or called is None:
-        return {}
-    counted = {"used": calls.used, "reserved": calls.reserved, "left": stands.left.close_calls}
-    return {"close_calls": {**called.written(), **counted}}
-
-
-def _limit(budget: Definition) -> Any:
-    """An allowance: exactly, or of prices for display."""
-    from duotone.privacy.renyi import RenyiDP
-    from duotone.privacy.text import definition_text
-    from duotone.words.budgets import definition_numbers
-
-    return definition_numbers(budget) if isinstance(budget, RenyiDP) else definition_text(budget)
-
-
-def _allowance(share: Share) -> dict[str, Any]:
-    from duotone.model.cost import as_json
-
-    return {
-        "budget": None if share.budget is None else _limit(share.budget),
-        "spent": as_json(share.spent.numbers()),
-        "left": None if share.left is None else share.left.document(),
-    }
-
-
-def _print_charges(stands: Statement) -> None:
-    from rich.console import Console
-    from rich.table import Column, Table
-    from rich.text import Text
-
-    from duotone.privacy.approx_dp import ApproxDP
-    from duotone.words.budgets import part
-
-    head = ("entry", "when (UTC)", "who", "question", "cost", "answer")
-    table = Table(*(Column(Text(name)) for name in head), title=Text(printable(stands.registered.dataset)))
-    for c in stands.charges:
-        many = c.charge.numbers()["answers"] if c.calls is None else 1
-        if isinstance(c.privacy, ApproxDP):
-            each = f"ε {c.privacy.epsilon:.4g}, δ {float(c.privacy.delta):.3g}"
-            cost = (f"{many} answers together: {each}" if many > 1 else each) if c.answers == 1 else f"{c.answers} × ({each})"
-        else:
-            cost = part(_price(c, stands.registered.account))
-        if c.calls is not None:
-            cost = f"{c.calls} close call{'s' * (c.calls > 1)}" if c.calls else "free: clear"
-        answer = _answer(c) if c.answered else "none: wasted or under way"
-        asked = f"{c.question} (again)" if c.again else c.question
-        row = (str(c.seq), f"{c.at:%Y-%m-%d %H:%M:%S}", printable(c.by or ""), printable(asked), cost, answer)
-        table.add_row(*map(Text, row))
-    if stands.charges:
-        Console(width=None if sys.stdout.isatty() else 110).print(table)
-
-
-def _answer(charge: ChargeRecord) -> str:
-    """Yes or no, and how sure; answers by group in full, up to `MOST_SHOWN`, one per line; any other as JSON, cut if it
-    is long."""
-    match charge.answer:
-        case bool():
-            return "yes" if charge.answer else "no"
-        case {"answers": [[[], bool() | int() | str() | dict()]]}:
-            warning = "" if charge.answer.get("private", True) else " (NOT PRIVATE: test seed)"
-            return printable(charge.in_words[0][1]) + warning
-        case {"answers": [[[_, *_], bool() | int() | str() | dict()], *_]}:
-            lines = [f"{printable(', '.join(map(str, key)))}: {printable(said)}" for key, said in charge.in_words[:MOST_SHOWN]]
-            more = len(charge.in_words) - MOST_SHOWN
-            return "\n".join([*lines, *([f"and {more} more: see --json"] if more > 0 else [])])
-    return f"{json.dumps(charge.answer):.60}"
-
-
-def _print_statement(stands: Statement, as_json: bool) -> None:
-    from duotone.ledger.accounts import RenyiAccount
-    from duotone.words.budgets import percent
-
-    registered, (epsilon, delta) = stands.registered, stands.spent
-    if as_json:
-        print(json.dumps({registered.dataset: written(stands)}))
-        return
-    about = f"unit {printable(registered.unit)}, {registered.neighbours}"
-    named = printable(f"{registered.dataset}, version {stands.state.version}")
-    calls, called = stands.state.calls, registered.close_calls
-    if calls is None or called is None:
-        account = registered.account
-        chosen = f" of order {account.budget.order}" if isinstance(account, RenyiAccount) else ""
-        print(f"{named}: {registered.budget}, {about}, account {account.name}{chosen}")
-        charges = "charge" if stands.state.charges == 1 else "charges"
-        spent = f"epsilon {epsilon:.6g}, delta {delta:.6g}" if stands.left.share is None else percent(1 - stands.left.share)
-        print(f"spent: {spent}, in {stands.state.charges} {charges}; left: {stands.left}")
-    else:
-        question = f"each question at epsilon {called.question.privacy.epsilon:g}, wrong with {float(called.question.wrong):g}"
-        print(f"{named}: asked with close calls under {called.budget}, {question}, {about}")
-        waiting = f", {calls.reserved} reserved or wasted" if calls.reserved else ""
-        counted = f"close calls: {calls.used} of {called.count}{waiting}; clear answers, free: {stands.clear}"
-        print(f"{counted}; left: {stands.left}")
-    if stands.state.unanswered:
-        print(f"{stands.state.unanswered} charged without an answer: wasted by a crash, or still under way")
-    for name, share in stands.shares.items():
-        print(_share_text(name, share, stands.state.closed))
-    if stands.state.closed:
-        print("closed: nothing more is charged")
-
-
-def _share_text(name: str, share: Share, closed: bool) -> str:
-    """An allowance; what is left of it may be more than its dataset has left."""
-    if name == "*":
-        return f"askers without their own: allowance {share.budget} each"
-    left = "nothing, since it is closed" if closed else f"{share.left}, if the dataset has that left"
-    numbers = ", ".join(f"{part} {float(value):.6g}" for part, value in share.spent.numbers().items())
-    spent = f"{printable(name)}: spent {numbers}"
-    return f"{spent}; no allowance" if share.budget is None else f"{spent} of the allowance {share.budget}; left: {left}"
-
-
 def _open(place: str) -> Ledger:
     from duotone.ledger.ledger import open_ledger
 
@@ -427,26 +280,3 @@ def _open(place: str) -> Ledger:
 def _definition(text: str) -> ApproxDP:
     first, _, second = text.partition(",")
     return budget(first.strip(), None, second.strip() or "0")
-
-
-SIZES = 10_000, 100_000, 1_000_000
-"""Sizes of tables for which the distance of clear answers is printed."""
-
-
-def print_registered(called: CloseCalls) -> None:
-    """Print what a registration admits, and from what distance answers are clear."""
-    from duotone.line.three_way import clear_from, three_way_table
-
-    table = three_way_table(called.question)
-    print(
-        f"{called.count} close calls and any number of clear answers, each question at epsilon "
-        f"{called.question.privacy.epsilon:g}: together epsilon {called.budget.epsilon:g}, delta {called.delta:.3g}"
-    )
-    mostly, surely = clear_from(table, "1e-3"), clear_from(table, "1e-9")
-    rows = [
-        (f"{size:,}", f"{mostly:,} ({mostly / size:.2%})", f"{surely:,} ({surely / size:.2%})")
-        for size in SIZES
-        if mostly is not None and surely is not None and surely < size
-    ]
-    print_table(("people in the table", "clear with 99.9 % from", "clear with 1 - 1e-9 from"), rows)
-    print(f"a wrong answer has probability {float(called.question.wrong):.3g}")

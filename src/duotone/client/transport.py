@@ -150,7 +150,7 @@ class Asked(TypedDict, total=False):
 
     epsilon: Given | None
     delta: Given | None
-    error: Mapping[str, Any] | None
+    wrong: Given | None
     one_of: int | None
     price: Given | None
     max_groups: int | None
@@ -178,7 +178,7 @@ def question_terms(question: str | None, by: str | Sequence[str] | None, privacy
     if costs is not None and not (isinstance(costs, list | tuple) and len(costs) == 2):
         raise DuotoneError("costs must be two numbers, how bad a false no is and how bad a false yes is, as in (10, 1)")
     given |= budget_terms(privacy, given.get("epsilon"), given.get("delta"))
-    given |= {name: written(given[name]) for name in given.keys() & {"error", "price", "costs"}}
+    given |= {name: written(given[name]) for name in given.keys() & {"wrong", "price", "costs"}}
     given |= {"question": question, "by": [by] if isinstance(by, str) else by if by is None else list(by)}
     return as_body({name: value for name, value in given.items() if value is not False or name == "margins"})
 

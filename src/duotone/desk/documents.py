@@ -37,7 +37,7 @@ def preview_document(question: Prepared, ledger: Ledger, account: str, terms: Te
     """How accurate an answer would be, and what it would cost this person."""
     (quote,) = quote_all([question], ledger, account, again=terms.again, asker=person)
     document = question.facts.document("analyst")
-    if terms.people is not None:
+    if terms.people is not None and terms.wrong is None:
         document["in_units"] = question.preview(terms.people).document()
     about = {"question": _text(question), "protected": protected(question), "curve": curve(question)}
     if (seldom := seldom_wrong(question)) is not None:
@@ -72,16 +72,16 @@ KEPT = {"question", "by", *WAYS, "delta", "max_groups", "at_least", "costs", "gr
 
 def kept(terms: Terms) -> dict[str, Any]:
     """The question and its price as they are recorded and shown to others: without comments."""
-    kept = terms.model_dump(exclude_none=True, include=KEPT)
+    kept = terms.model_dump(exclude_none=True, include=KEPT if terms.wrong is None else KEPT | {"people"})
     return kept if terms.question is None else {**kept, "question": without_comments(terms.question)}
 
 
 def at_its_price(question: Prepared, terms: Terms) -> dict[str, Any]:
     """The same; for a question planned by its error, with the price that follows, since that is what is approved."""
-    if (terms.error, terms.one_of) == (None, None) or not isinstance(question.terms, DefiniteTerms):
+    if (terms.wrong, terms.one_of) == (None, None) or not isinstance(question.terms, DefiniteTerms):
         return kept(terms)
     price = _price_terms(question.terms.privacy)
-    return kept(terms.model_copy(update={"error": None, "one_of": None} | price)) if price else kept(terms)
+    return kept(terms.model_copy(update={"wrong": None, "people": None, "one_of": None} | price)) if price else kept(terms)
 
 
 def _price_terms(privacy: Definition) -> dict[str, str]:
@@ -97,7 +97,7 @@ def asked_at(question: Prepared, terms: Terms) -> dict[str, Any]:
     """The terms with the price that was paid, also if it followed from an error."""
     if not isinstance(question.terms, DefiniteTerms):
         return kept(terms)
-    given = {name: value for name, value in kept(terms).items() if name not in ("error", "one_of")}
+    given = {name: value for name, value in kept(terms).items() if name not in ("wrong", "people", "one_of")}
     privacy = question.terms.privacy
     return {**given, "delta": written(Fraction(privacy.delta)), **_price_terms(privacy)}
 

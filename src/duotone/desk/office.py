@@ -158,10 +158,7 @@ class Listed(_Written):
         """What a ledger is given besides the name, version and budget of a dataset."""
         called = self.close_calls
         return {
-            "unit": self.declared.unit or "row",
-            "neighbours": self.declared.neighbours,
-            "account": self.declared.account,
-            "answers": self.declared.answers,
+            **self.declared.registered_with,
             "close_calls": None if called is None else called.question,
             "definite": None if called is None or called.definite is None else called.definite.definition,
         }

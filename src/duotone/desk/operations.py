@@ -100,7 +100,8 @@ QUESTION = (
     "by",
     "epsilon",
     "delta",
-    "error",
+    "wrong",
+    "people",
     "one_of",
     "price",
     "max_groups",
@@ -129,7 +130,7 @@ LIST = (
             "How accurate the answer to a question would be, by how many people would have to be different to change"
             " it: how often it is wrong, and how often certain; and what it would cost."
             f" Nothing is read or spent, and nothing is kept. {SQL}",
-            (*QUESTION, "people"))),
+            QUESTION)),
     Operation("plan", "POST", "/datasets/{name}/plan",
         "A question with its price, to be approved", "Ask it later by the number of the request.", Terms, ("analyst",),
         reads_only=False,

@@ -224,7 +224,7 @@ class OpenTable:
         by_epsilon = (terms.epsilon, terms.exp_epsilon) != (None, None)
         margins = True if by_epsilon and self.declared.account == "renyi" else terms.margins
         if terms.question is None:
-            if terms.error is not None or not terms.priced:
+            if terms.wrong is not None or not terms.priced:
                 raise DuotoneError("which groups there are has a price: give epsilon and delta")
             return prepare_groups(declared, terms.by or [], self._price(terms), margins=margins)
         if self.dataset.close_calls is not None and not terms.priced:

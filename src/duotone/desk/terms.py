@@ -21,7 +21,7 @@ Number = Annotated[str, Field(max_length=200)] | Annotated[int, Field(strict=Tru
 Small = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
 
 
-WAYS = ("epsilon", "exp_epsilon", "error", "one_of", "price")
+WAYS = ("epsilon", "exp_epsilon", "wrong", "one_of", "price")
 """How a price can be given."""
 NUMBERS = dict.fromkeys(
     ("epsilon", "exp_epsilon", "delta", "wrong", "price", "share"), "must be a number, or a text with one, as 1/10"
@@ -71,15 +71,6 @@ class AssistantAllowance(Sent):
     """How many questions, where only close calls are charged."""
 
 
-class AskedError(Sent):
-    """The wanted accuracy, from which the price follows: the probability of a wrong answer, at a margin."""
-
-    wrong: Number
-    """The highest probability of a wrong answer."""
-    people: Annotated[int, Field(strict=True, ge=1, le=10**9)]
-    """The margin: how many people would have to be different to flip the answer."""
-
-
 class Terms(Sent):
     """A question and its price. The unit, bounds and neighbours are the owner's."""
 
@@ -95,9 +86,9 @@ class Terms(Sent):
     """Instead of epsilon: e^ε itself."""
     delta: Number | None = None
     """The second part of the price, very small, as 1e-6; 0 by default."""
-    error: AskedError | None = None
-    """Instead of epsilon: how accurate the answer must be; the least ε follows, or, where prices multiply, the least
-    price."""
+    wrong: Number | None = None
+    """Instead of epsilon: how often the answer may be wrong if `people` would flip it; the least ε follows, or, where prices
+    multiply, the least price."""
     one_of: Annotated[int, Field(strict=True, ge=1, le=MOST)] | None = None
     """Instead of epsilon: a number of answers; this one costs one such part of the whole budget."""
     price: Number | None = None
@@ -114,7 +105,8 @@ class Terms(Sent):
     groups: Literal["listed", "private"] = "listed"
     """public: the groups that the owner lists. private: shown groups are selected privately."""
     people: Annotated[int, Field(strict=True, ge=1, le=10**12)] | None = None
-    """With a preview: a public guess of the number of people, to see the accuracy in real units."""
+    """With wrong: how many people would have to be different to flip the answer. Else, with a preview: a public guess of
+    the number of people, to see the accuracy in real units."""
     again: Annotated[bool, Field(strict=True)] = False
     """Pay for a new answer even if there is a recorded one, which would be free."""
     purpose: Annotated[str, Field(max_length=2000)] | None = None
@@ -134,9 +126,7 @@ class Terms(Sent):
         """The price, in the one way that it is given."""
         if len(given := [way for way in WAYS if getattr(self, way) is not None]) != 1:
             raise DuotoneError(f"say what the answer may cost by one of {', '.join(WAYS[:-1])} and {WAYS[-1]}")
-        if self.error is not None:
-            return budget_of(wrong=self.error.wrong, people=self.error.people, delta=self.delta)
-        return budget_of(**{given[0]: getattr(self, given[0])}, delta=self.delta)
+        return budget_of(**{given[0]: getattr(self, given[0])}, people=self.people, delta=self.delta)
 
     @property
     def costs_exact(self) -> tuple[Fraction, Fraction] | None:

@@ -313,6 +313,13 @@ class Dataset:
         return self.dataset if None in (self.dataset, self.people) else f"{self.dataset}{COHORT}{self.people}"
 
     @property
+    def registered_with(self) -> dict[str, Any]:
+        """What a ledger is given besides the name, the version and the budget."""
+        return {
+            "unit": self.unit or "row", "neighbours": self.neighbours, "account": self.account, "answers": self.answers,
+        }  # fmt: skip
+
+    @property
     def person(self) -> str | None:
         """The column that identifies a person; None if each row is one."""
         return self.unit or self.made_by

@@ -87,6 +87,8 @@ class AskedForm(Chosen):
             about["again"] = True
         if asked:
             return about | ({"purpose": self.purpose.strip()} if self.purpose.strip() else {})
+        if self.people.strip() and "people" in about:
+            raise Refused("bad question", "how many people there are is guessed for a given ε: empty that field, or give ε")
         return about | ({"people": whole(self.people, "the guess of people")} if self.people.strip() else {})
 
     def _price(self) -> dict[str, Any]:
@@ -96,10 +98,7 @@ class AskedForm(Chosen):
             case "number":
                 return {"one_of": whole(self.one_of, "the number of answers")}
             case "error":
-                return {
-                    "error": {"wrong": self.wrong, "people": whole(self.flip, "the people who would flip it")},
-                    **self._delta(),
-                }
+                return {"wrong": self.wrong, "people": whole(self.flip, "the people who would flip it"), **self._delta()}
         if self.epsilon == OTHER:
             return {"epsilon": self.epsilon_other.strip(), **self._delta()}
         if self.epsilon_other.strip():
