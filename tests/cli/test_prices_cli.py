@@ -44,6 +44,14 @@ def test_the_price_follows_from_the_accuracy(capsys: pytest.CaptureFixture[str],
     assert (first["one_of"], second["notion"]) == (143, {"order": 21, "price": 1.05, "delta": 0.0})
 
 
+def test_a_release_without_a_ledger_is_not_priced_by_one(capsys: pytest.CaptureFixture[str], stays: Path) -> None:
+    code, out, err = run(capsys, "ask", stays, QUESTION, "--one-of", "1000", "--no-ledger")
+    assert (code, out) == (2, "")
+    assert "ledger" in err
+    code, out, err = run(capsys, "ask", stays, QUESTION, "--wrong", "0.001", "--people", "100", "--no-ledger", "--json")
+    assert (code, json.loads(out)["privacy"]["delta"], "epsilon" in json.loads(out)["privacy"]) == (0, "0", True)
+
+
 def test_groups_may_cost_a_part(capsys: pytest.CaptureFixture[str], stays: Path) -> None:
     code, out, err = run(capsys, "groups", stays, "--by", "days", "--one-of", "10", "--max-groups", "1")
     assert (code, "1 group may be shown under price" in out) == (0, True)
