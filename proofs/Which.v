@@ -96,15 +96,19 @@ Proof.
 Qed.
 
 (** No mechanism that begins with the same chance of an event gives it more; so none has larger prefix sums. *)
+Lemma event_step k p q T : distribution k p -> distribution k q -> both_ways P k p q -> likely k q T <= phi (likely k p T).
+Proof.
+  intros Hp Hq H. pose proof (likely_probability _ _ T Hp) as [? ?]. pose proof (likely_probability _ _ T Hq) as [? ?].
+  apply le_step. destruct (H T) as [_ A]. destruct (H (fun i => negb (T i))) as [B _].
+  rewrite !likely_complement in B by assumption. lra.
+Qed.
+
 Theorem event_most k (N : nat -> nat -> R) T x :
   (forall n, distribution k (N n)) -> (forall n, both_ways P k (N n) (N (S n))) ->
   likely k (N 0%nat) T <= x -> forall n, likely k (N n) T <= steps P n x.
 Proof.
   intros D H X n. induction n as [| n IH]; [exact X|]. cbn [steps].
-  apply Rle_trans with (phi (likely k (N n) T)); [|apply step_increases, IH].
-  pose proof (likely_probability _ _ T (D n)) as [? ?]. pose proof (likely_probability _ _ T (D (S n))) as [? ?].
-  apply le_step. destruct (H n T) as [_ A]. destruct (H n (fun i => negb (T i))) as [B _].
-  rewrite !likely_complement in B by apply D. lra.
+  apply Rle_trans with (phi (likely k (N n) T)); [apply event_step; auto | apply step_increases, IH].
 Qed.
 
 (** ** Others that are alike *)

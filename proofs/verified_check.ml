@@ -165,14 +165,20 @@ let verdict file =
     let margins = if field "order" privacy = None then ", with their margins," else "" in
     let rows = match kind with Line -> " levels" ^ margins | Graph -> " datasets" in
     Big_int_Z.string_of_big_int count ^ rows ^ " are private and optimal under " ^ definition privacy in
+  let chosen certificate (answers, count) =
+    let privacy = Option.get (field "privacy" certificate) in
+    let written = Big_int_Z.string_of_big_int in
+    "answers, one among " ^ written answers ^ ", at " ^ written count ^ " distances are private and optimal under " ^ definition privacy in
   try
     let certificate = read file in
-    Option.map (proved certificate) (check certificate)
+    match check certificate with
+    | Some found -> Some (proved certificate found)
+    | None -> Option.map (chosen certificate) (which certificate)
   with Unreadable | Sys_error _ | End_of_file | Stack_overflow | Out_of_memory -> None
 
 let () =
   let files = List.tl (Array.to_list Sys.argv) in
-  if files = [] then (prerr_endline "give certificate files of yes/no answers"; exit 2);
+  if files = [] then (prerr_endline "give certificate files of yes/no answers, or of one answer among several"; exit 2);
   let proved file =
     let found = verdict file in
     print_endline (match found with

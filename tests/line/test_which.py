@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from duotone import ApproxDP, DuotoneError
+from duotone.line.choice import STEPS, least_epsilon, least_price
 from duotone.line.mechanism import balanced
 from duotone.line.table import Table, line_table
 from duotone.line.which import Which, answer_at, preferences, which_reach, which_table
@@ -237,6 +239,29 @@ def test_two_answers_are_a_balanced_yes_or_no() -> None:
 def test_people_from_which_an_answer_is_wrong_once_in_a_thousand(answers: int, people: int) -> None:
     table = which_table(ApproxDP(1, "1e-6"), answers)
     assert table.chances(people - 1)[0] >= Fraction(999, 1000) > table.chances(people - 2)[0]
+
+
+@pytest.mark.parametrize("answers", [3, 10, 200])
+def test_the_least_budget_for_an_error(answers: int) -> None:
+    """The next smaller one of so many digits is not enough."""
+    line, limit, people = partial(Which, answers=answers), Fraction(1, 1000), 40
+    epsilon = least_epsilon(limit, people, "1e-6", parts=2, line=line)
+    price = least_price(20, limit, people, parts=2, line=line)
+    below = (STEPS[STEPS.index(epsilon) - 1], RenyiDP(20, 1 + (price.price - 1) * Fraction(999, 1000)))
+    assert 1 - line(ApproxDP(epsilon, "1e-6").split(2)).table.chances(people - 1)[0] <= limit
+    assert 1 - line(ApproxDP(below[0], "1e-6").split(2)).table.chances(people - 1)[0] > limit
+    assert 1 - line(price.split(2)).table.chances(people - 1)[0] <= limit
+    assert 1 - line(below[1].split(2)).table.chances(people - 1)[0] > limit
+
+
+@pytest.mark.parametrize("privacy", [ApproxDP(1, "1e-6"), ApproxDP("0.3"), RenyiDP(20, "1.1", "1e-4")], ids=str)
+def test_errors_in_floats_are_those_of_the_table(privacy: Definition) -> None:
+    for answers in (2, 5, 1000):
+        which = Which(privacy, answers)
+        for distance in range(0, which.table.reach, 5):
+            wrong = float(1 - which.table.chances(distance)[0])
+            assert which.error(distance) == pytest.approx(wrong, rel=1e-6, abs=1e-15)
+            assert which.error(-1 - distance) == which.error(distance)
 
 
 @pytest.mark.parametrize("privacy", [*BUDGETS, ApproxDP("0.001"), RenyiDP(20, "1.1"), RenyiDP(5, "1.3", "1/1000")], ids=str)

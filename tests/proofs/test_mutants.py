@@ -1,4 +1,4 @@
-"""The checker made weaker, in twenty-nine ways: each time a lemma fails, and the proofs' page says which."""
+"""The checker made weaker, in thirty-five ways: each time a lemma fails, and the proofs' page says which."""
 
 from __future__ import annotations
 
@@ -263,6 +263,54 @@ MUTANTS = [
         "(match line_cap l with None => true | Some _ => true end)",
         "VerifiedCheck",
         "by_order_sound",
+    ),
+    Mutant(
+        "the numbers of a row of places need not add up",
+        "WhichCheck",
+        "(sum_of row =? one)",
+        "true",
+        "WhichRight",
+        "row_is",
+    ),
+    Mutant(
+        "in the first row others need not be alike",
+        "WhichCheck",
+        "(together || forallb (Z.eqb q) others)",
+        "(together || true)",
+        "WhichRight",
+        "first_is",
+    ),
+    Mutant(
+        "in the first row another answer may be likelier than the truth",
+        "WhichCheck",
+        "(q <=? t)",
+        "true",
+        "WhichRight",
+        "first_is",
+    ),
+    Mutant(
+        "two answers that change places may differ by one part of ONE more",
+        "WhichCheck",
+        "fits one y d t q",
+        "fits one y d (t - 1) q",
+        "WhichRight",
+        "first_is",
+    ),
+    Mutant(
+        "rows of neighbouring distances are not compared",
+        "WhichCheck",
+        "[] => true end && neighbours_private rows",
+        "[] => true end || neighbours_private rows",
+        "WhichRight",
+        "neighbours_are",
+    ),
+    Mutant(
+        "the least of each other answer may be one part more",
+        "WhichCheck",
+        "(Qnum above + (k - 1) * Zpos (Qden above))).",
+        "(Qnum above + (k - 1) * Zpos (Qden above))) + 1.",
+        "WhichRight",
+        "least_other_least",
     ),
 ]
 

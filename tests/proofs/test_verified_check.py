@@ -15,7 +15,7 @@ from duotone import ApproxDP, Infeasible, balanced
 from duotone.graphs import families
 from duotone.graphs.table import graph_table
 from duotone.line.table import line_table
-from support.certificates import good, good_renyi, package_accepts, random_lines, spoilt, tool, tool_accepts
+from support.certificates import good, good_renyi, good_which, package_accepts, random_lines, spoilt, tool, tool_accepts
 from support.verified import CHECKER, said, verdicts
 
 EACH = 4000
@@ -91,6 +91,27 @@ def test_all_three_give_the_same_verdict_under_one_renyi_order(seed: int, tmp_pa
         assert verdict == tool_accepts(text) or (verdict and '"1e-5000"' in text), text  # numbers too long for the other two
     assert all(proved[: len(originals)])
     assert len(texts) / 100 < sum(proved) < len(texts) / 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_three_give_the_same_verdict_on_one_answer_among_several(seed: int, tmp_path: Path) -> None:
+    """By (ε, δ): of one Rényi order the proved checker proves nothing about these."""
+    rng, originals = random.Random(seed), [each for each in good_which() if "order" not in each["privacy"]]
+    texts = [json.dumps(each) for each in originals] + [spoilt(rng.choice(originals), rng) for _ in range(EACH)]
+    for certificate in originals:
+        for row in range(len(certificate["rows"])):
+            for column in range(len(certificate["outcomes"])):
+                bad = json.loads(json.dumps(certificate))
+                numbers = bad["rows"][row]["numbers"]
+                numbers[column], numbers[0] = str(int(numbers[column]) + 1), str(int(numbers[0]) - 1)
+                texts.append(json.dumps(bad))
+    proved = verdicts(texts, tmp_path)
+    for text, verdict in zip(texts, proved, strict=True):
+        assert verdict == tool_accepts(text) == package_accepts(text), text
+    assert all(proved[: len(originals)])
+    assert len(texts) / 100 < sum(proved) < len(texts) / 2
+    certificates = [json.dumps(each) for each in good_which() if "order" in each["privacy"]]
+    assert not any(verdicts(certificates, tmp_path))
 
 
 def test_all_three_give_the_same_verdict_on_other_caps_and_cut_tables(tmp_path: Path) -> None:

@@ -12,12 +12,15 @@ from functools import lru_cache
 from duotone.errors import DuotoneError
 from duotone.line.mechanism import Boundary, LineMechanism, balanced
 from duotone.line.table import line_table
+from duotone.line.which import Which
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, exact, number, show
 from duotone.privacy.renyi import FURTHEST, RenyiDP, Shared
 from duotone.privacy.renyi_curve import largest_whole, log_price_for
 from duotone.privacy.text import Definition
 
+Mechanism = LineMechanism | Which
+"""What answers by level: its errors are known, and its table."""
 PRECISE = 2**30
 """The two costs differ by at most one part in PRECISE."""
 FARTHEST = 10**6
@@ -65,11 +68,11 @@ def boundary_for_costs(privacy: Definition, false_no: Given, false_yes: Given) -
 
 
 def least_epsilon(
-    wrong: Given, people: int, delta: Given = 0, *, parts: int = 1, line: Callable[[ApproxDP], LineMechanism] = balanced
+    wrong: Given, people: int, delta: Given = 0, *, parts: int = 1, line: Callable[[ApproxDP], Mechanism] = balanced
 ) -> Fraction:
     """The least ε of three digits with which a balanced answer, or one by another `line`, is wrong with probability at
     most `wrong`, if `people` people would have to be different to flip it. If a budget is divided among `parts`
-    answers, this is the budget of all.
+    answers, this is the budget of all. One answer among k is asked for by `partial(Which, answers=k)`.
 
     Guarantee: the probability is that of the integer table from which an answer is drawn.
 
@@ -91,7 +94,7 @@ def least_price(
     delta: Given = 0,
     *,
     parts: int = 1,
-    line: Callable[[RenyiDP], LineMechanism] = balanced,
+    line: Callable[[RenyiDP], Mechanism] = balanced,
 ) -> RenyiDP:
     """The definition of an order with the least price (up to `DIGITS` digits) under which an answer is that accurate: as
     `least_epsilon`.
@@ -222,6 +225,8 @@ def _simple(low: Fraction, high: Fraction) -> Fraction:
     return simple
 
 
-def _error(line: LineMechanism, people: int) -> Fraction:
+def _error(line: Mechanism, people: int) -> Fraction:
+    if isinstance(line, Which):
+        return 1 - line.table.chances(people - 1)[0]
     table = line_table(line)
     return 1 - min(Fraction(side[min(people, len(side)) - 1], 2**table.bits) for side in (table.blue, table.red))
