@@ -19,11 +19,13 @@ from duotone.ledger.ledger import Ledger, open_ledger
 from duotone.line.three_way import ThreeWay
 from duotone.model.dataset import KEYS
 from duotone.tables.ask import ask_all
+from duotone.tables.check_by_parts import prepare_by_parts
 from duotone.tables.check_question import prepare, prepare_all, prepare_groups
 from duotone.tables.prepared import Prepared
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    duotone.ApproxDP, ThreeWay, duotone.design, duotone.ask, ask_all, prepare, prepare_all, prepare_groups, Prepared.charge,
+    duotone.ApproxDP, ThreeWay, duotone.design, duotone.ask, ask_all, prepare, prepare_all, prepare_groups, prepare_by_parts,
+    Prepared.charge,
     Prepared.preview, open_ledger, Ledger.register, Ledger.allow, Ledger.relabel, Ledger.verify, Ledger.accept_standbys,
 )  # fmt: skip
 COMMAND = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -199,6 +200,16 @@ def ask(
     ] = None,
     margins: Margins = None,
     how: Charging,
+    parts: Annotated[
+        int | None,
+        typer.Option(metavar="M", help="Ask each of M random parts of the people by itself, an odd number: any SQL, in most?"),
+    ] = None,
+    part_seconds: Annotated[
+        int | None, typer.Option(metavar="S", help="With --parts: most seconds of the processor for a part; else 10.")
+    ] = None,
+    part_memory: Annotated[
+        int | None, typer.Option(metavar="MIB", help="With --parts: most memory for a part; else 1024.")
+    ] = None,
     each: Annotated[
         bool, typer.Option("--each", help="Each question of FILE.sql gets the whole budget; else they share it.")
     ] = False,
@@ -218,9 +229,13 @@ def ask(
     certificate: CertificateFile = None,
 ) -> None:
     """A private answer to a yes/no question about a table."""
-    from duotone.tables.check_question import prepare_all
-
+    limits = {"parts": parts, "part_seconds": part_seconds, "part_memory": part_memory}
+    by_parts: dict[str, Any] = {name: given for name, given in limits.items() if given is not None}
+    if parts is None and by_parts:
+        raise DuotoneError("--part-seconds and --part-memory are for --parts: say how many, as --parts 51")
     questions = _questions(question)
+    if parts is not None and len(questions) > 1:
+        raise DuotoneError("--parts is for a single question: ask it alone")
     if each and len(questions) == 1:
         raise DuotoneError("--each is for several questions: name a FILE.sql that has them, with ; between")
     if len(questions) > 1 and not (draw is None and certificate is None):
@@ -242,12 +257,13 @@ def ask(
     about: Any = {"each": each, "together": how.place is None, "margins": kept}
     about |= {} if costs is None else {"costs": parsed_costs(costs)}
     documents: list[dict[str, Any]] = []
-    with prepare_all(declared, questions, privacy, strict=declared.dataset is None, **about) as every:
+    strict = declared.dataset is None
+    with _prepared(declared, questions, privacy, by_parts, {**about, "strict": strict}) as every:
         quotes = quotes_of(every, how) if preview else [None] * len(every)
         if not preview and three_way is None:
             require_fit(every, how)
         try:
-            for text, prepared, quote in zip(questions, every, quotes, strict=declared.dataset is None):
+            for text, prepared, quote in zip(questions, every, quotes, strict=strict):
                 if draw is not None:
                     _draw(prepared, text, draw)
                 reply = None if preview else answered(prepared, how)
@@ -271,6 +287,25 @@ def ask(
         finally:  # answers before the failure are shown
             if documents:
                 print(json.dumps(documents[0] if len(questions) == 1 else {"questions": documents}))
+
+
+def _prepared(
+    declared: Declared, questions: list[str], privacy: Any, by_parts: dict[str, Any], about: dict[str, Any]
+) -> AbstractContextManager[list[Prepared]]:
+    """The checked questions; or one that is asked of parts of the people."""
+    from duotone.tables.check_by_parts import prepare_by_parts
+    from duotone.tables.check_question import prepare_all
+
+    if not by_parts:
+        return prepare_all(declared, questions, privacy, **about)
+    own = {name: about[name] for name in ("margins", "costs", "strict") if name in about}
+    return _alone(prepare_by_parts(declared, questions[0], privacy, **by_parts, **own))
+
+
+@contextmanager
+def _alone(prepared: Prepared) -> Iterator[list[Prepared]]:
+    with prepared:
+        yield [prepared]
 
 
 @takes(declared=table(*OPENING, "max_groups", "at_least"), how=LEDGER, privacy=PRICED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -26,6 +27,9 @@ from duotone.model.checks import AccountName
 from duotone.model.notice import Notice
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
+
+KEY = 16
+"""Bytes of the key that divides a dataset's people into parts."""
 
 
 class Owned(ABC):
@@ -71,7 +75,7 @@ class Owned(ABC):
         """
         about = unit, neighbours, account, answers, close_calls, definite
         registered = registration(dataset, budget, *about)
-        labelled = {"version": label(version, "version"), **signed(by)}
+        labelled = {"version": label(version, "version"), "divider": os.urandom(KEY).hex(), **signed(by)}
         body = {"kind": "register", "v": VERSION, **registered.written(), **labelled}
         with self._writing(create=True) as entries:
             if entries.last(dataset) is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -35,6 +35,9 @@ class Registered:
     close_calls: CloseCalls | None = None
     """How questions are asked that may be too close to call, if they may; `budget` is then the part for definite
     answers."""
+    divider: bytes = field(default=b"", repr=False, compare=False)
+    """The key that divides people into parts, drawn when the dataset was registered, so that nobody chooses who is in
+    which."""
 
     def written(self) -> dict[str, Any]:
         """As an entry carries it."""
@@ -47,7 +50,15 @@ class Registered:
         """Read what an entry carries."""
         budget = read_definition(body["budget"])
         called = CloseCalls.read(body["close_calls"]) if "close_calls" in body else None
-        return cls(body["dataset"], budget, body["unit"], body["neighbours"], account_of(budget, body), called)
+        return cls(
+            body["dataset"],
+            budget,
+            body["unit"],
+            body["neighbours"],
+            account_of(budget, body),
+            called,
+            bytes.fromhex(body.get("divider", "")),
+        )
 
     def fits(self, state: State) -> bool:
         """Whether the spending and the close calls of this state are within their limits."""

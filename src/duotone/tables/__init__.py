@@ -6,8 +6,8 @@ accuracy in its own units; `billing` finds the ledger and the names of the quest
 opens a dataset's tables and checks its declarations against their columns, `sql` parses the question into comparisons,
 `compile_question` and `comparisons` translate each into a request to an engine and its result into levels, and
 `engines` execute requests (`work`, with `patterns`, bounds their cost). Every question is first on `trial` with made-up
-tables, and `engine_conformance` tests an unknown engine. `inspection` and `first_declaration` are for a table's owner,
-and not private.
+tables, and `engine_conformance` tests an unknown engine. `check_by_parts` checks any question for `parts` of the people.
+`inspection` and `first_declaration` are for a table's owner, and not private.
 """
 
 from importlib.util import find_spec

@@ -23,6 +23,7 @@ from duotone.privacy.numbers import show
 from duotone.privacy.text import definition_document
 from duotone.tables.compile_question import Compiled
 from duotone.tables.engines.engine import Source, vouched_for
+from duotone.tables.parts.question import ByParts
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.syntax import one_line
 from duotone.words import sentences as sure
@@ -60,6 +61,13 @@ class Facts:
     """What the owner vouches for; None for a stored table."""
     remarks: tuple[Notice, ...]
     """Notes about the table and the question."""
+    by_parts: ByParts | None = field(default=None, repr=False)
+    """How parts of the people are asked, if they are."""
+
+    @property
+    def scope(self) -> str:
+        """What the answer is about, if it is not the table itself: most of several random parts of the people."""
+        return "" if self.by_parts is None else self.by_parts.scope(self.unit)
 
     @property
     def accuracy(self) -> Accuracy | Clearness:
@@ -124,13 +132,15 @@ class Facts:
         about: dict[str, Any] = {"person": self.person, "basis": self.basis, "grids": dict(self.grids)}
         if isinstance(self.terms, DefiniteTerms) and self.terms.groups is not None:
             about["private_groups"] = self.terms.groups.document(self.terms.count)
+        if self.by_parts is not None:
+            about["by_parts"] = {"scope": self.scope, **self.by_parts.document()}
         notes = [sentence(note, audience) for note in self.notes]
         return {**privacy, **about, **self.accuracy.document(), "clipping": self.clipping, "notes": notes}
 
 
 def facts_of(
     source: Source,
-    asked: ParsedQuestion | None,
+    asked: ParsedQuestion | ByParts | None,
     by: tuple[str, ...],
     declared: Dataset,
     most: int,
@@ -141,31 +151,43 @@ def facts_of(
     vouched = None if source.vouched is None else vouched_for(source.vouched, declared.person)
     limited = most if by and isinstance(terms, DefiniteTerms) else None
     labels = by if asked is None else asked.labels
+    parts, unit = asked if isinstance(asked, ByParts) else None, declared.person or "row"
+    text = f"the groups by {' and '.join(by)}" if asked is None else f"“{one_line(asked.text)}”"
+    exact = parts is None and (compiled is None or compiled.exact)
     return Facts(
         question=f"groups by {', '.join(by)}" if asked is None else asked.normal,
-        text=f"the groups by {' and '.join(by)}" if asked is None else f"“{one_line(asked.text)}”",
+        text=text if parts is None else f"{text} {parts.scope(unit)}",
         table=source.name if source.named else "the table",
         by=by,
         labels=labels if len({*labels, "answer"}) == len(by) + 1 else by,
         terms=terms,
-        basis="exact distance" if compiled is None or compiled.exact else "safe bound",
+        basis="exact distance" if exact else "safe bound",
         person=_person(source, asked, declared, limited),
-        unit=declared.person or "row",
-        protected=f"per {declared.person or 'row'} under {'replacement' if declared.replaced else 'addition or removal'}",
+        unit=unit,
+        protected=f"per {unit} under {'replacement' if declared.replaced else 'addition or removal'}",
         clipped=_clipped(compiled, declared, limited),
         grids=_grids(compiled),
         vouched=vouched,
-        remarks=(*filter(None, [vouched]), *terms.notes, *(() if compiled is None else compiled.notes)),
+        remarks=(*filter(None, [vouched]), *terms.notes, *_remarks(parts, unit, declared, compiled)),
+        by_parts=parts,
     )
 
 
-def _person(source: Source, asked: ParsedQuestion | None, declared: Dataset, groups: int | None) -> str:
+def _remarks(parts: ByParts | None, unit: str, declared: Dataset, compiled: Compiled | None) -> tuple[Notice, ...]:
+    """Notes about the question."""
+    if parts is None:
+        return () if compiled is None else compiled.notes
+    code = "by parts, replaced" if declared.replaced else "by parts"
+    return (Notice(code, parts=parts.parts, unit=unit), *parts.notes)
+
+
+def _person(source: Source, asked: ParsedQuestion | ByParts | None, declared: Dataset, groups: int | None) -> str:
     """Who counts as a person, in words."""
     if declared.person is None:
         return "each row is a person"
     article = "an" if declared.person[:1].lower() in "aeio" else "a"
     one = f"a person is {article} {declared.person} (rows without one do not count)"
-    if declared.made_by is not None and asked is not None and asked.beside:
+    if declared.made_by is not None and isinstance(asked, ParsedQuestion) and asked.beside:
         tables = " and ".join(dict.fromkeys([source.name, *(other.table for other in asked.beside)]))
         return f"{one} in {tables} together, reduced to one row by the inner selects"
     if declared.made_by is not None:
@@ -269,7 +291,8 @@ class Answers(Released):
     def __str__(self) -> str:
         warning = "" if self.private else " (NOT PRIVATE: test seed)"
         if not self.facts.by:
-            return f"{word(self.answer)}{self._price}{warning}"
+            scope = f", {self.facts.scope}" if self.facts.scope else ""
+            return f"{word(self.answer)}{scope}{self._price}{warning}"
         return "\n".join(f"{', '.join(map(str, key))}: {said}{warning}" for key, said in self.words.items())
 
     @property

@@ -14,6 +14,7 @@ from duotone.model.wanted import Wanted, budget_of
 from duotone.privacy.text import Definition
 from duotone.tables.answers import Answers
 from duotone.tables.billing import account_in
+from duotone.tables.check_by_parts import prepare_by_parts
 from duotone.tables.check_question import ToPrice, prepare, prepare_all, prepare_groups
 from duotone.tables.prepared import Prepared, require_all_fit
 
@@ -47,9 +48,8 @@ def ask(
     >>> print(ask(votes, question, epsilon=1, delta=1e-6))
     yes
     """
-    ways = ("epsilon", "wrong", "one_of", "price")
-    priced = privacy is not None or any(options.get(way) is not None for way in ways)
-    return _answered(prepare, source, question, privacy, options, (ledger, dataset, again, asker), close_calls=not priced)
+    charged = ledger, dataset, again, asker
+    return _answered(prepare, source, question, privacy, options, charged, close_calls=not _priced(privacy, options))
 
 
 def ask_all(
@@ -112,6 +112,40 @@ def select_groups(
     [('Ely',)]
     """
     return _answered(prepare_groups, source, by, privacy, options, (ledger, dataset, again, asker))
+
+
+def ask_any(
+    source: Any,
+    question: str | Callable[[Any], Any],
+    privacy: Definition | Wanted | ToPrice | None = None,
+    *,
+    parts: int = 51,
+    ledger: Ledger | str | Path | None = None,
+    dataset: str | None = None,
+    again: bool = False,
+    asker: str | None = None,
+    **options: Any,
+) -> Answers:
+    """A private answer to any question at all: whether it holds in most of several random `parts` of the people, an odd number.
+
+    The question is any SQL that DuckDB understands, with a yes/no value; or a function of a data frame to bool, as a
+    regression, a trained model's accuracy, a test of scipy. Each part is asked by itself, in a process that knows no other
+    part: see `duotone.tables.check_by_parts.prepare_by_parts`, also for limits of time and memory. The ledger keeps
+    the key that divides people into parts; without one a key is drawn for each answer.
+
+    >>> import pyarrow as pa
+    >>> stays = pa.table({"age": range(2000), "days": [age / 100 for age in range(2000)]})
+    >>> print(ask_any(stays, "corr(age, days) > 0.2", parts=31, epsilon=1, delta=1e-6))
+    yes, in most of 31 random parts of the rows
+    """
+    options, charged = {**options, "parts": parts}, (ledger, dataset, again, asker)
+    close_calls = not _priced(privacy, options)
+    return _answered(prepare_by_parts, source, question, privacy, options, charged, close_calls=close_calls)
+
+
+def _priced(privacy: Any, options: dict[str, Any]) -> bool:
+    """Whether a budget is given, so that the answer is definite."""
+    return privacy is not None or any(options.get(way) is not None for way in ("epsilon", "wrong", "one_of", "price"))
 
 
 def _answered(

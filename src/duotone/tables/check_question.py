@@ -111,15 +111,15 @@ def prepare(
         each is None for each in (*given.values(), costs, margins, dataset.max_groups)
     ):
         raise Refusal("options of definite answers")
-    budget = privacy if isinstance(privacy, ThreeWay) else _budget(dataset, privacy, **given, people=people)
-    note = _pass_over if isinstance(source, Dataset) else at_once
+    budget = privacy if isinstance(privacy, ThreeWay) else question_budget(dataset, privacy, **given, people=people)
+    note = pass_over if isinstance(source, Dataset) else at_once
     return _prepared(dataset, question, budget, costs, note, margins)
 
 
-_Budget = Definition | ThreeWay | ToPrice
+QuestionBudget = Definition | ThreeWay | ToPrice
 
 
-def _budget(dataset: Dataset, privacy: object, *, people: Any = None, **given: Any) -> Definition | ToPrice:
+def question_budget(dataset: Dataset, privacy: object, *, people: Any = None, **given: Any) -> Definition | ToPrice:
     """The budget of a question, or of several that share it."""
     if isinstance(privacy, Definition | ToPrice) and all(each is None for each in given.values()):
         return privacy
@@ -129,7 +129,7 @@ def _budget(dataset: Dataset, privacy: object, *, people: Any = None, **given: A
     return ToPrice(budget, None if dataset.ledger is None else account_in(dataset.ledger, dataset, dataset.in_ledger))
 
 
-def _pass_over(_: Unused) -> None:
+def pass_over(_: Unused) -> None:
     """An unused declaration of a `Dataset` is no mistake: other questions may use it."""
 
 
@@ -146,7 +146,7 @@ def _keep(refusals: dict[str, Unused], unused: Unused) -> None:
 def _prepared(
     dataset: Dataset,
     question: str,
-    budget: _Budget,
+    budget: QuestionBudget,
     costs: tuple[Given, Given] | None,
     note: Note,
     margins: bool | None,
@@ -154,7 +154,7 @@ def _prepared(
     checked = _checked(dataset, question, note)
     source, asked, declared, listed = checked.source, checked.asked, checked.declared, checked.listed
     with closed_on_error(source.close):
-        terms, most = _terms(budget, asked.by, declared, listed, costs, margins)
+        terms, most = question_terms(budget, asked.by, declared, listed, costs, margins)
         compiled = compile_question(asked, declared, terms.reaches, source)
         terms = terms.about(compiled.count, compiled.searched)
         if isinstance(budget, ToPrice) and isinstance(terms, DefiniteTerms) and terms.sized:  # known now that it is a size
@@ -164,8 +164,8 @@ def _prepared(
         return prepared
 
 
-def _terms(
-    budget: _Budget,
+def question_terms(
+    budget: QuestionBudget,
     by: tuple[str, ...],
     declared: Dataset,
     listed: tuple[Key, ...] | None,
@@ -259,7 +259,7 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
         if asked.people is not None:
             declared = one_row_each(declared, note)
         made = {c: kind for c, kind in source.columns.items() if asked.people is None or c != PRESENT}
-        of_rows = {} if asked.people is None else column_bounds(declared.bounds, next(iter(private.values())), _pass_over)
+        of_rows = {} if asked.people is None else column_bounds(declared.bounds, next(iter(private.values())), pass_over)
         used = _noting_others(note, {f"bounds.{column}" for column in columns_read(asked.people)})
         declared = replace(declared, bounds=column_bounds(declared.bounds, made, used, asked.about))
         declared, follow = with_computed_bounds(asked, declared, of_rows)
@@ -318,11 +318,11 @@ def prepare_all(
     declared |= {} if people is None or wrong is not None else {"people": people}
     dataset, strict = declared_by(source, declared), strict or not isinstance(source, Dataset)
     given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "wrong": wrong, "one_of": one_of, "price": price}
-    budget = privacy if isinstance(privacy, ThreeWay) else _budget(dataset, privacy, **given, people=people)
+    budget = privacy if isinstance(privacy, ThreeWay) else question_budget(dataset, privacy, **given, people=people)
     share = budget if each or isinstance(budget, ThreeWay) else budget.split(len(questions))
     with ExitStack() as stack:
         if len(questions) == 1:
-            note = at_once if strict else _pass_over
+            note = at_once if strict else pass_over
             yield [stack.enter_context(_prepared(dataset, questions[0], share, costs, note, margins))]
             return
         every, unused = [], list[dict[str, Unused]]()
@@ -381,7 +381,7 @@ def prepare_groups(
     """Prepare the question which groups there are: with their sizes, or by many groups without (`margins` as for
     `prepare`). It has no wrong answer, so its budget is no wanted error."""
     dataset = declared_by(source, declared)
-    wanted = _budget(dataset, privacy, epsilon=epsilon, delta=delta, one_of=one_of, price=price)
+    wanted = question_budget(dataset, privacy, epsilon=epsilon, delta=delta, one_of=one_of, price=price)
     if isinstance(wanted, ToPrice) and isinstance(wanted.wanted, WantedError):
         raise Refusal("groups have no error")
     keys = (by,) if isinstance(by, str) else tuple(by)

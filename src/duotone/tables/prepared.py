@@ -38,6 +38,7 @@ from duotone.tables.engines.engine import UNREADABLE, Draws, Source, closed_on_e
 from duotone.tables.engines.expressions import require_able
 from duotone.tables.engines.query import People, kept
 from duotone.tables.engines.results import Keys
+from duotone.tables.parts.question import ByParts, rows_of
 from duotone.tables.preview import Preview, preview
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Formula, Like, parts_of
@@ -48,7 +49,9 @@ FEW = 10
 """Up to this many formulas and patterns, a statement is never too long."""
 
 
-Reopen = Callable[[Any], tuple[Source, ParsedQuestion | None]]
+Questioned = ParsedQuestion | ByParts | None
+"""What is asked: a question that was parsed, one of parts of the people, or which groups there are."""
+Reopen = Callable[[Any], tuple[Source, Questioned]]
 
 
 def at_once() -> None:
@@ -64,7 +67,7 @@ class Prepared:
     """
 
     source: Source
-    asked: ParsedQuestion | None
+    asked: Questioned
     by: tuple[str, ...]
     declared: Dataset
     most: int
@@ -85,7 +88,7 @@ class Prepared:
         """
         source, asked = self.reopen(table)
         with closed_on_error(source.close):
-            if source.engine.can != self.source.engine.can:
+            if isinstance(asked, ParsedQuestion) and source.engine.can != self.source.engine.can:
                 require_able(source, asked)
             return replace(self, source=source, asked=asked)
 
@@ -111,6 +114,11 @@ class Prepared:
     def facts(self) -> Facts:
         """Everything public about the question."""
         return facts_of(self.source, self.asked, self.by, self.declared, self.most, self.terms, self.compiled)
+
+    @property
+    def parsed(self) -> ParsedQuestion | None:
+        """The parsed question; None if parts of the people are asked, or which groups there are."""
+        return self.asked if isinstance(self.asked, ParsedQuestion) else None
 
     @property
     def comparisons(self) -> tuple[CompiledComparison, ...]:
@@ -151,6 +159,10 @@ removal;
     def preview(self, people: int) -> Preview:
         """How far the compared value must be from its limit for the answer to be right, or clear, for a public guess of
         `people` people (in a group, if grouped). Nothing is read."""
+        if isinstance(self.asked, ByParts):
+            raise DuotoneError(
+                "a question of parts has no preview: nothing is known of it but that people change one part each"
+            )
         if self.compiled is None:
             raise DuotoneError("only questions have a preview: which groups are shown depends on their numbers of people alone")
         definite = isinstance(self.terms, DefiniteTerms)
@@ -185,6 +197,8 @@ removal;
         if not isinstance(ledger, Ledger):
             raise DuotoneError('open a ledger first, as open_ledger("budget.ledger")')
         self.source.checked()
+        if isinstance(self.asked, ByParts):
+            self.asked.checked()
         dataset = self.dataset_in(ledger, dataset)
         return bill(self._forms, self.declared, self.source, dataset, together=self._together)
 
@@ -223,28 +237,31 @@ removal;
         recorded: a service then waits for a public time.
         """
         read: list[Any] = []
+        this = self
 
         def flip() -> Any:
             try:
-                return self._released("the charge stands")
+                return this._released("the charge stands")
             finally:
                 hold()
 
         def call(calls: int) -> tuple[Any, int]:
             if not read:
-                read.append(self._read("the reserved close calls are wasted", hold))
-            return self._called(read, calls)
+                read.append(this._read("the reserved close calls are wasted", hold))
+            return this._called(read, calls)
 
         try:
             with opened_ledger(ledger) as opened:
                 owed, called = self.bill(opened, dataset), None
+                if isinstance(self.asked, ByParts):
+                    this = replace(self, asked=self.asked.keyed(opened.stands(owed.dataset).registered.divider))
                 draw: Callable[..., Any] = flip
                 if not isinstance(self.terms, DefiniteTerms):
                     draw = call
                     called = _close_calls(opened, owed.dataset)
                     (quote,) = opened.quote(owed.dataset, [(owed.question, self.cost)], again=again, by=asker, **owed.about)
                     if quote.fits and not quote.free:
-                        read.append(self._read("nothing was charged", hold))
+                        read.append(this._read("nothing was charged", hold))
                 receipt = opened.ask(owed.dataset, owed.question, self.cost, draw, again=again, by=asker, **owed.about)
         finally:
             read.clear()  # no traceback may show it
@@ -299,7 +316,7 @@ removal;
         try:
             if groups is not None and terms.of_people and coin.private and isinstance(engine := self.source.engine, Draws):
                 draw = partial(about_people, groups)
-                shown = quietly(lambda: kept(self.population.asked([self.asked]), draw, engine), UNREADABLE)
+                shown = quietly(lambda: kept(self.population.asked([self.parsed]), draw, engine), UNREADABLE)
                 return _recorded([key for key, _ in shown], terms.recorded(size for _, size in shown), coin.private)
             keys, people, levels = quietly(self._levels, UNREADABLE)
             if groups is not None:
@@ -358,7 +375,9 @@ removal;
     @cached_property
     def _plan(self) -> Any:
         """The plan, for estimating its cost; runs nothing."""
-        return plan_for(self.population, [(self.asked, self.compiled)])
+        if isinstance(self.asked, ByParts):
+            return rows_of(self.source, self.declared)
+        return plan_for(self.population, [(self.parsed, self.compiled)])
 
     def work(self, rows: float) -> Work:
         """The engine's largest possible work, if each private table has at most this many rows."""
@@ -377,6 +396,8 @@ removal;
     def _levels(self) -> tuple[Groups, Array, NDArray[np.int64]]:
         """The groups, how many people each has, and the levels for drawing answers, clipped at the mechanism's last
         level. The result is NOT private."""
+        if isinstance(self.asked, ByParts):
+            return ((),), np.zeros(1), np.array([self.asked.level(self.source, self.declared)], dtype=np.int64)
         keys, people, (levels,) = levels_of_all([self])
         reach = FURTHEST if isinstance(self.terms, DefiniteTerms) and self.terms.far else self.terms.reach
         return keys, people, np.clip(levels, -reach - 1, reach).astype(np.int64)
@@ -397,7 +418,7 @@ def levels_of_all(questions: Sequence[Prepared]) -> tuple[Groups, Array, list[Ar
     first = questions[0].population
     if any(other.population.seen != first.seen for other in questions):
         raise DuotoneError("questions that are asked in one plan must be about the same people")
-    return levels_of(first, [(question.asked, question.compiled) for question in questions])
+    return levels_of(first, [(question.parsed, question.compiled) for question in questions])
 
 
 def quote_all(

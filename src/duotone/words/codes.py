@@ -50,6 +50,12 @@ SENTENCES: Mapping[str, Text] = {
     "price of a sum": "{o.price} is for a dataset with the account renyi, and this one adds up epsilon and delta: give"
     " {o.epsilon}, or {o.wrong} with {o.people}, or {o.one_of}",
     "groups have no error": "which groups there are has no wrong answer: give {o.epsilon}, {o.one_of} or {o.price}",
+    # parts of the people
+    "not a question for parts": "{what} cannot be asked of parts: {why}; it must be one yes/no value{p.parts}",
+    "not a function of a file": "{name} is not a function at the top of a Python file: each part is asked by a fresh"
+    " interpreter, which imports it by name; write it into a file",
+    "tables beside parts": "a question of parts is about one table: leave {o.also} and {o.public} out",
+    "unused by parts": "{key} is not used if parts are asked: leave it out",
     # what is declared
     "bounds missing": "a {what} of {column} needs bounds: give the lowest and the highest value that counts{p.bounds:{column}}",
     "bounds missing of a computed value": "a {what} of {column} needs bounds: give the lowest and the highest value that counts"
@@ -124,6 +130,13 @@ SENTENCES: Mapping[str, Text] = {
         "each row is a person: where one can have several, name the column that tells persons apart{p.unit}",
         "each row is a person: somebody with several rows counts several times",
     ),
+    # notes: parts
+    "by parts": "asked of each of {parts} random parts of the people by itself: the answer says whether it holds in most of"
+    " them, and not more; one {unit} changes one part",
+    "by parts, replaced": "asked of each of {parts} random parts of the people by itself: the answer says whether it holds in"
+    " most of them, and not more; a {unit} that is replaced may change two, so that two parts count as one",
+    "parts in sight": "this system does not hide other files, or other processes, from what is asked of a part: ask only what"
+    " you trust",
     # notes: groups
     "group names in the first line": "the first line of {file} names the columns, and is not a group",
     "order by left out": "order by changes nothing, since answers have no order: it is left out",

@@ -99,12 +99,12 @@ FLAGS = {
     "table": "--table", "max_rows": "--max-rows", "max_groups": "--max-groups", "at_least": "--at-least",
     "per_unit": "--per-unit", "json_columns": "--json-columns", "separator": "--separator", "public": "--public",
     "unit": "--unit", "vouched": "--vouched", "asker": "--asker", "dataset": "--dataset NAME", "formats": "--formats",
-    "groups": "--groups FILE", "margins": "--margins", "also": "--also",
+    "groups": "--groups FILE", "margins": "--margins", "also": "--also", "parts": "--parts",
     "epsilon": "--epsilon", "wrong": "--wrong", "people": "--people",
     "one_of": "--one-of", "price": "--price", "costs": "--costs", "ledger": "--ledger",
     "close_dataset": "duotone ledger close", "register": "duotone ledger register", "longest_text": "--longest-text",
 }  # fmt: skip
-VALUES = {"margins": "margins=True"}
+VALUES = {"margins": "margins=True", "parts": "parts=51"}
 """Options that are said with their value, which a flag has in itself."""
 UNSAID = {
     "python": {"register"},
@@ -268,5 +268,9 @@ def many(number: int, unit: str) -> str:
     >>> many(1, "patient"), many(5, "patient"), many(2, "person"), many(3, "news")
     ('1 patient', '5 patients', '2 people', '3 news')
     """
-    plural = "people" if unit == "person" else unit if unit.endswith("s") else f"{unit}s"
-    return f"{number:,} {unit if number == 1 else plural}"
+    return f"{number:,} {unit if number == 1 else plural(unit)}"
+
+
+def plural(unit: str) -> str:
+    """Several of a unit."""
+    return "people" if unit == "person" else unit if unit.endswith("s") else f"{unit}s"
