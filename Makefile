@@ -4,6 +4,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := $(VENV)/.ready-for-demo
 OUT := out
+# bytecode is kept, that of tests with their assertions, too: else each of many processes compiles what it imports
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: setup demo programs quick test types suite prover proofs mutants exhaustive coverage docs bench bench-quick release-check clean

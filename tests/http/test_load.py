@@ -17,9 +17,11 @@ TABLE = {"votes": pa.table({"x": range(1000)})}
 
 @pytest.mark.slow
 def test_exactly_as_many_are_answered_as_the_budget_admits(tmp_path: Path) -> None:
+    """Ten questions again and again, each time at its price: prepared once, so that charges are what they wait for."""
     office = make_office(tmp_path, TABLE, epsilon="6")
+    bodies = [{**question, "again": True} for question in questions(10, "0.1")] * 30
     with serving(office) as running:
-        replies = crowd(running.url, running.token("ana"), ASK, questions(300, "0.1"), 8)
+        replies = crowd(running.url, running.token("ana"), ASK, bodies, 8)
     assert held(office.ledger_place, "votes", replies) == Outcome(60, 240, 0, 60, 0)
 
 
