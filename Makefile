@@ -15,7 +15,7 @@ setup: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) --no-compile -e ".[cli,tables,draw,audit,postgres,spark,service,dev]"
-	-$(BIN)/python -m compileall -q -j 0 $(VENV)/lib src
+	-$(BIN)/python -m compileall -q -j 0 -x '/tests/|/(pip|setuptools|mypy|mypyc|debugpy)/' $(VENV)/lib src
 	touch $@ $(DEMO)
 
 $(DEMO): pyproject.toml constraints.txt

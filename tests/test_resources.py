@@ -12,6 +12,7 @@ import pytest
 
 from duotone import DuotoneError
 from duotone import resources as machine
+from duotone.tables.engines.duckdb import connected
 
 
 def test_every_piece_is_done_once_and_in_order() -> None:
@@ -58,6 +59,18 @@ def test_what_other_tests_left_behind_is_not_collected_by_a_child() -> None:
         gc.collect()
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_child_keeps_each_of_its_parents_connections() -> None:
+    """Ibis calls two connections to memory equal: a set kept the first alone, and a child was ended by the other."""
+    both = [connected() for _ in range(2)]
+    if not (child := os.fork()):
+        both.clear()
+        gc.collect()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    for _, close in both:
+        close()
 
 
 def test_memory_is_refused_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,6 +80,7 @@ def _bare(error: BaseException) -> BaseException:
 
 
 _HELD: list[Held] = []
+_SIGNALS = tuple(signal.valid_signals())
 
 
 @contextmanager
@@ -95,7 +96,7 @@ def held() -> Iterator[Held]:
     if _HELD:
         yield _HELD[0]
         return
-    handlers = ((number, signal.getsignal(number)) for number in signal.valid_signals())
+    handlers = ((number, signal.getsignal(number)) for number in _SIGNALS)
     state = Held({number: handler for number, handler in handlers if callable(handler)})
     try:
         _HELD.append(state)

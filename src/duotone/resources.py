@@ -75,16 +75,17 @@ def _piece(
     return result
 
 
-_OPEN: weakref.WeakSet[Any] = weakref.WeakSet()
+_OPEN: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+"""By identity: Ibis calls all connections to memory equal, and a set would keep the first alone."""
 
 
 def keep_in_child(connection: Any) -> None:
     """Keep a connection that a forked child must never finalise, even at its exit: it belongs to its parent."""
-    _OPEN.add(connection)
+    _OPEN[id(connection)] = connection
 
 
 def _keep() -> None:
-    for connection in list(_OPEN):
+    for connection in list(_OPEN.values()):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 

@@ -10,14 +10,13 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
-import duckdb
-
 from duotone.tables.engines import open_source
 from hostile.asked import Refused, Tally, levels, wrong_levels
 from hostile.columns import BROKEN, TEXTS
 from hostile.pairs import BOOLEANS, DATES, EIGHTHS, FLOATS, NARROW, NUMBERS, ONE_ANSWER, WIDE
 from hostile.pairs import TEXTS as WORDS
 from hostile.questions import Constant, Question, Row, every
+from support.oracles import plain_duckdb
 
 LONGEST = 1_000_000
 FIELDS = [t for t in TEXTS if not set(b"\n\r") & set(t)]
@@ -93,7 +92,7 @@ class As:
 
 @cache
 def _cast(kind: str, text: str) -> str | None:
-    with duckdb.connect() as alone:
+    with plain_duckdb() as alone:
         value = alone.execute(f"select try_cast(? as {kind})::varchar", [text]).fetchone()
     assert value is not None
     return None if value[0] is None else str(value[0])

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from hostile.person_rules import by_person
 from hostile.question_grammar import PUBLIC, Question, bounds_of
+from support.oracles import plain_duckdb
 
 BY_VALUE = (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException)
 """How the engine fails because of a value, where null is the rule."""
@@ -34,7 +35,7 @@ def plain(
     """By group, if there are any, then by table: the answer, or None where plain SQL has none. `held` are the values that a
     column can have; tables of people who count as other `rows` than they have, or are `reduced`, do not fit, and are judged
     where that can be written as SQL."""
-    with duckdb.connect() as connection:
+    with plain_duckdb() as connection:
         connection.register("content", content)
         for name, table in PUBLIC.items():
             connection.register(name, table)

@@ -5,14 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
+import duckdb
 import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from duotone import ColouredGraph
 from duotone.privacy.numbers import Number
+from duotone.resources import keep_in_child
+
+
+@cache
+def _duckdb() -> Any:
+    connection = duckdb.connect()
+    keep_in_child(connection)
+    return connection
+
+
+def plain_duckdb() -> Any:
+    """A connection to a DuckDB that tests share, with settings, views and temporary tables of its own: opening a DuckDB
+    takes longer than most questions."""
+    return _duckdb().cursor()
 
 
 def indistinguishable(p: Fraction, q: Fraction, ratio: Fraction, delta: Fraction) -> bool:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import duckdb
 import pytest
 
 from duotone import ApproxDP, ask, prepare
 from duotone.errors import DuotoneError
+from support.oracles import plain_duckdb
 from support.real_questions import ANSWERED, FILES, REFUSED, Real, load
 from support.running import thinned
 
@@ -28,7 +28,9 @@ def budget(question: Real) -> ApproxDP:
 
 def by_duckdb(question: Real, limit: str) -> dict[tuple[Any, ...], bool]:
     """The truth: each group's answer, or one of no key; null is a no, and so is a group that is not there."""
-    rows = duckdb.connect().register(question.table, table(question.table)).execute(question.truth_query(limit)).fetchall()
+    with plain_duckdb() as connection:
+        connection.register(question.table, table(question.table))
+        rows = connection.execute(question.truth_query(limit)).fetchall()
     answers = {tuple(row[:-1]): bool(row[-1]) for row in rows}
     return {key: answers.get(key, False) for key in question.options.get("groups", [()])}
 

@@ -15,6 +15,7 @@ from duotone.tables import check_question
 from duotone.tables.work import Bound, _Interpreter
 from hostile import slow_questions
 from hostile.slow_questions import Asked, Grammar, Rows, drawn, stored, tried
+from support.oracles import plain_duckdb
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +50,7 @@ def test_no_text_of_a_slow_row_is_longer_than_its_bound(seed: int) -> None:
 
 
 def _longest(made: str, rows: list[Any]) -> int:
-    with duckdb.connect() as connection:
+    with plain_duckdb() as connection:
         connection.register("rows", stored(rows))
         try:
             found = connection.execute(f"select coalesce(max(length({made})), 0) from rows").fetchone()

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import duckdb
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,6 +19,7 @@ from duotone import ApproxDP
 from duotone.questions import Neighbours, verify
 from duotone.tables.check_question import prepare
 from duotone.tables.engines.any_ibis import AnyIbis
+from support.oracles import plain_duckdb
 from support.running import EXHAUSTIVE, examples, thinned
 from support.small_comparisons import COMPARED, COMPUTED, IN_PERSON, JOINED, JOINED_IN_PERSON, JOINED_PEOPLE, QUANTILES
 from support.small_questions import BOTH, CASES, NO, UNIT_CASES, YES, P, Person, levels, table
@@ -226,7 +226,7 @@ def test_truth_is_what_plain_sql_says(sql: str, domain: list[Person], options: d
     with prepare(content, sql, P, **options) as prepared:
         truths = [level >= 0 for level in levels(prepared, len(datasets))]
     head, _, rest = sql.removeprefix("select ").partition(" from t")
-    with duckdb.connect() as connection:
+    with plain_duckdb() as connection:
         connection.register("content", content)
         connection.execute("set ieee_floating_point_ops = false")
         connection.execute("set error_on_division_by_zero = false")  # what is divided by 0 is null

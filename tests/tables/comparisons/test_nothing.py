@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pytest
 
@@ -14,6 +13,7 @@ from duotone.questions import Neighbours
 from duotone.tables.check_question import prepare
 from hostile.every_question import tables, wrong
 from hostile.question_grammar import Grammar, Question
+from support.oracles import plain_duckdb
 from support.running import EXHAUSTIVE
 from support.small_questions import BOTH, P
 
@@ -83,7 +83,8 @@ def test_a_person_of_whom_a_condition_is_never_known_has_no_count_if(counted: st
     rows = [(person, *kinds[(person * person + i) % 4]) for person in range(60) for i in range(1 + person % 2)]
     t = pa.table(dict(zip("pbx", map(pa.array, zip(*rows, strict=True)), strict=True)))
     sql = f"select {outer} from (select p, {counted} as n from t group by p)"
-    ((plain,),) = duckdb.connect().register("t", t).execute(sql).fetchall()
+    with plain_duckdb() as connection:
+        ((plain,),) = connection.register("t", t).execute(sql).fetchall()
     bounds: Any = {} if outer.startswith("count") else {"n": (0, 5)}
     with prepare(t, sql, ApproxDP(50, "1e-6"), unit="p", bounds=bounds, neighbours=neighbours) as asked:
         assert bool(asked.release()) == plain

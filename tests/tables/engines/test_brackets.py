@@ -22,6 +22,7 @@ from duotone.tables.engines.any_ibis import bracketing
 from duotone.tables.engines.engine import bracketed
 from duotone.tables.engines.expressions import holds
 from duotone.tables.sql.condition import Compare, Condition, IsNull, Joined, Known, Not, OneOf, Operand
+from support.oracles import plain_duckdb
 from support.running import examples, thinned
 from support.small_questions import P
 from test_forms import ROWS, TABLE, options
@@ -59,7 +60,7 @@ def misread(meant: Any, text: str) -> str | None:
             brackets = exp.Paren()
             node.replace(brackets)
             brackets.set("this", node)
-    with duckdb.connect() as connection:
+    with plain_duckdb() as connection:
         trees = [
             connection.execute("select json_serialize_sql(?)", [sql]).fetchone() for sql in (text, everywhere.sql("duckdb"))
         ]

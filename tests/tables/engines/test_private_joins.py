@@ -23,6 +23,7 @@ from duotone.tables.ask import ask_all
 from duotone.tables.engines import Source, files, open_source
 from duotone.tables.engines.engine import of_table
 from duotone.tables.engines.spark import Spark
+from support.oracles import plain_duckdb
 from support.running import EXHAUSTIVE
 from support.small_questions import P, levels
 
@@ -124,7 +125,7 @@ def level(rows: Any, question: str, **options: Any) -> int:
 @pytest.mark.parametrize(("question", "bounds"), PLAIN, ids=[question for question, _ in PLAIN])
 def test_the_answer_is_that_of_plain_sql(question: str, bounds: dict[str, Any]) -> None:
     """By plain DuckDB: between limits around the value that it finds, and beyond neither."""
-    with duckdb.connect() as plain:
+    with plain_duckdb() as plain:
         for name, table in {"visits": VISITS, "zones": ZONES, **ALSO}.items():
             plain.register(name, table)
         ((value,),) = plain.execute(question.replace(" > {}", "", 1)).fetchall()

@@ -22,6 +22,7 @@ from duotone.tables.engines import open_source, public_tables
 from duotone.tables.engines.any_ibis import AnyIbis
 from duotone.tables.engines.engine import Abilities, of_table
 from duotone.tables.engines.postgres import Postgres, _element
+from support.oracles import plain_duckdb
 
 P = ApproxDP(1, "1e-6")
 DRAW = random.Random(5)
@@ -72,7 +73,7 @@ def level(rows: Any, question: str, **options: Any) -> int:
 def test_the_answer_is_that_of_plain_sql(question: str, bounds: dict[str, Any]) -> None:
     """By plain DuckDB, at limits around the value that it finds."""
     public = {**PUBLIC, "hours": HOURS}
-    with duckdb.connect() as plain:
+    with plain_duckdb() as plain:
         for name, table in {"trips": TRIPS, **public}.items():
             plain.register(name, table)
         ((value,),) = plain.execute(question.replace(" > {}", "")).fetchall()

@@ -88,6 +88,20 @@ def test_levels_that_move_by_two_are_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert failed("avg(x) > 5", bounds={"x": (0, 30)}, neighbours="replace") == "neighbours"
 
 
+def test_the_next_trial_finds_the_last_ones_engine_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    engines = []
+    for question in ("count(*) > 2", "count(*) > 3"):
+        prepare(ROWS, question, BUDGET).close()
+        ((engine, _),) = trial._IDLE
+        tables = "select count(*) from (from duckdb_tables() union all by name from duckdb_views()) where not internal"
+        assert engine.connection.con.execute(tables).fetchall() == [(0,)]
+        engines.append(engine)
+    assert engines[0] is engines[1]
+    spoilt(monkeypatch, lambda c: replace(c, levels=lambda results, people: 2 * c.levels(results, people)))
+    assert failed("count(*) > 4") == "neighbours"
+    assert trial._IDLE == []
+
+
 def test_levels_that_are_one_off_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     spoilt(monkeypatch, lambda c: replace(c, levels=lambda results, people: c.levels(results, people) + 1))
     assert failed("avg(x) > 5", bounds={"x": (0, 30)}) in ("distance", "plain SQL")

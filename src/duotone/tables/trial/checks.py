@@ -116,8 +116,11 @@ class Checks:
         for n, made in enumerate(self.tables):
             if not judged(self.asked, made):
                 continue
-            every = self._groups[n] | grouped.get(n, set())
-            for key in every if self.asked.listed is None else self._listed:
+            there = self._groups[n] | grouped.get(n, set())
+            if self.asked.listed is not None:  # of the groups without anybody one is enough: they are all alike
+                empty = next((key for key in self._listed if key not in there), None)
+                there = there & self._listed | (set() if empty is None else {empty})
+            for key in there:
                 truth = known.by_table.get((n, *key), known.of_nobody)
                 people, level = self.levels.get((n, *key), (0, self._nobody))
                 counted = not self.asked.question.by or people == known.rows.get((n, *key), 0)
