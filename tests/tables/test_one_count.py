@@ -135,7 +135,7 @@ def test_the_yes_is_as_frequent_as_the_table_says() -> None:
         text = f"select g, count(*) >= {limit} group by g"
         with prepare(rows, text, USUAL, groups=range(many)) as asked:
             assert asked.terms.count is not None
-            yes = sum(asked.release().answers.values())
+            yes = sum(map(bool, asked.release().answers.values()))
         share = expected.yes(level) / 2**expected.bits
         assert abs(yes - many * share) < 6 * np.sqrt(many * share * (1 - share))
 
