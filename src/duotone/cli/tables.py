@@ -257,13 +257,13 @@ def ask(
     about: Any = {"each": each, "together": how.place is None, "margins": kept}
     about |= {} if costs is None else {"costs": parsed_costs(costs)}
     documents: list[dict[str, Any]] = []
-    strict = declared.dataset is None
-    with _prepared(declared, questions, privacy, by_parts, {**about, "strict": strict}) as every:
+    about |= {"strict": declared.dataset is None}
+    with _prepared(declared, questions, privacy, by_parts, about) as every:
         quotes = quotes_of(every, how) if preview else [None] * len(every)
         if not preview and three_way is None:
             require_fit(every, how)
         try:
-            for text, prepared, quote in zip(questions, every, quotes, strict=strict):
+            for text, prepared, quote in zip(questions, every, quotes, strict=True):
                 if draw is not None:
                     _draw(prepared, text, draw)
                 reply = None if preview else answered(prepared, how)
@@ -328,7 +328,7 @@ def groups(
     facts = prepared.facts
     if as_json:
         document = facts.document()
-        keys = [dict(zip(facts.by, key, strict=declared.dataset is None)) for key in reply.answers]
+        keys = [dict(zip(facts.by, key, strict=True)) for key in reply.answers]
         notes = {"notes": document["notes"]} if facts.notes else {}
         sizes: dict[str, Any] = {"sizes": [*reply.sizes.values()]} if reply.has_sizes else {}
         sizes["private_groups"] = document["private_groups"]

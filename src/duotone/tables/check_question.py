@@ -160,7 +160,7 @@ def _prepared(
         if isinstance(budget, ToPrice) and isinstance(terms, DefiniteTerms) and terms.sized:  # known now that it is a size
             terms = DefiniteTerms(budget.budget(most, size_line), most, at_least=terms.at_least).about(compiled.count, None)
         prepared = Prepared(source, asked, asked.by, declared, most, listed, terms, compiled, checked.opened_anew).checked()
-        require_trial(checked.on_trial(most))
+        require_trial(replace(checked.on_trial, most=most))
         return prepared
 
 
@@ -209,26 +209,10 @@ class _Checked:
     asked: ParsedQuestion
     declared: Dataset
     listed: tuple[Key, ...] | None
-    read: ParsedQuestion
-    """The question as it was parsed, before public rows were joined."""
-    private: Mapping[str, Columns]
-    public: Mapping[str, Columns]
-    unit: str | None
+    on_trial: Asked
+    """What its trial needs, apart from the groups of one person."""
     opened_anew: Reopen
     """Opens the question's tables again."""
-
-    def on_trial(self, most: int) -> Asked:
-        """What the question's trial needs."""
-        own = self.declared
-        declared = Dataset(
-            "made-up rows",
-            unit=self.unit,
-            neighbours=own.neighbours,
-            bounds=own.bounds,
-            max_rows=own.max_rows,
-            per_unit=own.per_unit,
-        )
-        return Asked(self.read, self.private, self.public, declared, most, self.listed)
 
 
 def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
@@ -256,33 +240,40 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
                 require_same_columns(list(columns.values()), [one.source for one in tables.values()])
                 return shaped(source, others, tables, read, everybody=dataset.replaced)
 
-        if asked.people is not None:
-            declared = one_row_each(declared, note)
-        made = {c: kind for c, kind in source.columns.items() if asked.people is None or c != PRESENT}
-        of_rows = {} if asked.people is None else column_bounds(declared.bounds, next(iter(private.values())), pass_over)
-        used = _noting_others(note, {f"bounds.{column}" for column in columns_read(asked.people)})
-        declared = replace(declared, bounds=column_bounds(declared.bounds, made, used, asked.about))
-        declared, follow = with_computed_bounds(asked, declared, of_rows)
-        declared = without_per_unit(asked, declared, note)
-        listed, said = listed_groups(source, asked, declared)
-        if isinstance(declared.groups, Mapping) and asked.by not in declared.groups:
-            note(Unused("groups", Notice("groups of others", by=asked.by) if asked.by else Notice("groups unused")))
-        if declared.at_least is not None and (listed is not None or not asked.by):
-            note(Unused("at_least", Notice("at_least unused")))
-            declared = replace(declared, at_least=None)
-        if asked.by and declared.replaced:
-            raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
-        return _Checked(
-            source,
-            replace(asked, notes=(*asked.notes, *follow, *said)),
-            declared,
-            listed,
-            read,
-            private,
-            columns,
-            unit,
-            opened_anew,
+        declared, listed, said = _fitted(source, asked, declared, next(iter(private.values())), note)
+        rows = Dataset(
+            "made-up rows",
+            unit=unit,
+            neighbours=declared.neighbours,
+            bounds=declared.bounds,
+            max_rows=declared.max_rows,
+            per_unit=declared.per_unit,
         )
+        tried = Asked(read, private, columns, rows, 1, listed)
+        return _Checked(source, replace(asked, notes=(*asked.notes, *said)), declared, listed, tried, opened_anew)
+
+
+def _fitted(
+    source: Source, asked: ParsedQuestion, declared: Dataset, stored: Columns, note: Note
+) -> tuple[Dataset, tuple[Key, ...] | None, tuple[Notice, ...]]:
+    """The declarations for the question's own table, made from one with the `stored` columns; its list of groups; notes."""
+    if asked.people is not None:
+        declared = one_row_each(declared, note)
+    made = {c: kind for c, kind in source.columns.items() if asked.people is None or c != PRESENT}
+    of_rows = {} if asked.people is None else column_bounds(declared.bounds, stored, pass_over)
+    used = _noting_others(note, {f"bounds.{column}" for column in columns_read(asked.people)})
+    declared = replace(declared, bounds=column_bounds(declared.bounds, made, used, asked.about))
+    declared, follow = with_computed_bounds(asked, declared, of_rows)
+    declared = without_per_unit(asked, declared, note)
+    listed, said = listed_groups(source, asked, declared)
+    if isinstance(declared.groups, Mapping) and asked.by not in declared.groups:
+        note(Unused("groups", Notice("groups of others", by=asked.by) if asked.by else Notice("groups unused")))
+    if declared.at_least is not None and (listed is not None or not asked.by):
+        note(Unused("at_least", Notice("at_least unused")))
+        declared = replace(declared, at_least=None)
+    if asked.by and declared.replaced:
+        raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
+    return declared, listed, (*follow, *said)
 
 
 @contextmanager
