@@ -58,8 +58,13 @@ on, always certain from 29
         if margin < self.smallest:
             return 1.0, 0.0
         one, level = 2**self.table.bits, margin - self.smallest
-        blue, red = ((one - side[min(level, len(side) - 1)]) / one for side in (self.table.blue, self.table.red))
+        blue, red = ((one - side[min(level, len(side) - 1)]) / one for side in self._sides)
         return blue, red
+
+    @property
+    def _sides(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Pr[right]·2^bits by distance, for a yes and for a no; the same for one of several answers."""
+        return self.table.blue, self.table.red or self.table.blue
 
     def error(self, margin: int) -> float:
         """Pr[wrong] when this many people, at least 1, would have to join, leave or change to flip the answer."""
@@ -93,8 +98,8 @@ on, always certain from 29
     def never(self) -> tuple[float, float]:
         """The margins from which `errors` are 0: those of the table that is drawn from, where a δ next to nothing is left
         out."""
-        one, sides = 1 << self.table.bits, (self.table.blue, self.table.red)
-        blue, red = (len(side) - 1 if side[-1] == one else math.inf for side in sides)
+        one = 1 << self.table.bits
+        blue, red = (len(side) - 1 if side[-1] == one else math.inf for side in self._sides)
         return blue + self.smallest, red + self.smallest
 
     @cached_property
@@ -114,7 +119,7 @@ on, always certain from 29
     def _mistakes(self) -> tuple[str, ...]:
         """The mistakes whose probabilities `wrong` returns."""
         match self.table.boundary:
-            case "balanced":
+            case "balanced" | None:
                 return ("Pr[wrong]",)
             case "selection":
                 return ("Pr[not shown]",)
@@ -157,7 +162,7 @@ on, always certain from 29
             document["certain_by_margin"] = {str(m): self.sure(m) for m in MARGINS}
             document["always_certain_from"] = int(self.surely) if math.isfinite(self.surely) else None
         document["share"] = {"epsilon": privacy.epsilon, **definition_document(privacy)}
-        if self.table.boundary != "balanced":
+        if self.table.boundary not in ("balanced", None):
             document["boundary"] = str(self.table.boundary)
             for i, name in enumerate(("false_no_by_margin", "false_yes_by_margin")):
                 document[name] = {str(m): self.errors(m)[i] for m in MARGINS}
@@ -229,7 +234,7 @@ on, always certain from 29
         match self.table.boundary:
             case "selection":
                 return f"a group of {self.certain:g} or more people is always shown"
-            case "balanced":
+            case "balanced" | None:
                 worst = f"wrong with probability at most {at_most(self.errors(1)[0])}"
             case _:
                 no, yes = map(at_most, self.errors(1))

@@ -24,9 +24,9 @@ Key = tuple[Any, ...]
 """The key of a group: a value for each column that a question is grouped by."""
 
 
-def word(answer: bool | Outcome) -> str:
+def word(answer: bool | str | Outcome) -> str:
     """An answer as a word."""
-    return str(answer) if isinstance(answer, Outcome) else "yes" if answer else "no"
+    return str(answer) if isinstance(answer, str | Outcome) else "yes" if answer else "no"
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Released(Sure):
     group columns. `margins` say how sure each is; an answer that was recorded without a margin, or may be too close to
     call, has none."""
 
-    answers: Mapping[Key, bool | Outcome]
+    answers: Mapping[Key, bool | str | Outcome]
     margins: Mapping[Key, Margin]
     estimates: Mapping[Key, int]
     """For a single count of people: the estimated count."""
@@ -120,7 +120,7 @@ class Released(Sure):
         return bool(self.sizes)
 
     @property
-    def answer(self) -> bool | Outcome:
+    def answer(self) -> bool | str | Outcome:
         """The answer of a question without groups."""
         if self.grouped:
             raise DuotoneError("a grouped question has many answers: look at .answers")
@@ -132,7 +132,9 @@ class Released(Sure):
         if self.grouped:
             raise DuotoneError("a grouped question has many answers: look at .margins")
         if () not in self.margins:
-            raise DuotoneError("this answer has no margin: it may be too close to call, or was recorded as yes or no alone")
+            raise DuotoneError(
+                "this answer has no margin: it is one of several, may be too close to call, or is yes or no alone"
+            )
         return self.margins[()]
 
     @property
@@ -150,12 +152,19 @@ class Released(Sure):
         return self.sure.value
 
     def __bool__(self) -> bool:
+        if isinstance(self.answer, str):
+            raise DuotoneError(
+                f"the answer is one of several, and neither yes nor no: compare it with one, as == {self.answer!r}"
+            )
         return bool(self.answer)
 
     def __eq__(self, other: object) -> bool:
-        """Equal to True or "yes", False or "no" like its answer; to neither if it is too close to call."""
+        """Equal to True or "yes", False or "no" like its answer; to neither if it is too close to call. One of several answers
+        is equal to its word."""
         if isinstance(other, type(self)):
             return vars(self) == vars(other)
+        if not self.grouped and isinstance(self.answer, str):
+            return self.answer == other
         if isinstance(other, bool | np.bool_ | str):
             close = self.answer is Outcome.TOO_CLOSE
             return other == str(Outcome.TOO_CLOSE) if close else same_answer(self.answer, other)
@@ -169,7 +178,7 @@ class Released(Sure):
         return {key: word(answer) for key, answer in self.answers.items()}
 
     def to_arrow(self) -> Any:
-        """A table with the group columns, by their labels, and `answer`: a Boolean, or yes, no or too close to call. If
+        """A table with the group columns, by their labels, and `answer`: a Boolean, or a word if it may be another one. If
         answers have margins, `margin`, `p_value` and `certain` follow; if private groups have sizes, `size`."""
         try:
             import pyarrow as pa
@@ -187,7 +196,7 @@ class Released(Sure):
             raise DuotoneError(f"a column of the groups is called {taken} already: look at .answers and .margins")
         keys = list(zip(*self.answers, strict=True)) if self.answers else [()] * len(self.labels)
         columns = dict(zip(self.labels, (list(column) for column in keys), strict=True))
-        definite = not any(isinstance(answer, Outcome) for answer in self.answers.values())
+        definite = not any(isinstance(answer, str | Outcome) for answer in self.answers.values())
         said = list(self.answers.values() if definite else self.words.values())
         return pa.table({**columns, "answer": pa.array(said, pa.bool_() if definite else pa.string()), **sure})
 

@@ -1,7 +1,7 @@
 """Terms: how a question is answered, what each answer is drawn from, what it costs, and how accurate it is.
 
-`DefiniteTerms` answer yes or no; `ThreeWayTerms` yes, no or too close to call. A question has one of them; everything
-else about it is the same.
+`DefiniteTerms` answer yes or no, `WhichTerms` one of several answers, `ThreeWayTerms` yes, no or too close to call. A question
+has one of them; everything else about it is the same.
 """
 
 from __future__ import annotations
@@ -9,17 +9,19 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from duotone.cached import cached_property
+from duotone.errors import DuotoneError
 from duotone.line.choice import people_needed
 from duotone.line.groups import PrivateGroups, size_line
 from duotone.line.mechanism import Boundary, LineMechanism, on_line, partition_selection
 from duotone.line.noise import FURTHEST, Margin, Noise
 from duotone.line.table import Outcome, Reach, Table, line_table, reach
 from duotone.line.three_way import ThreeWay, three_way_table
+from duotone.line.which import Which, which_reach
 from duotone.model.accuracy import Accuracy, Clearness
 from duotone.model.answer import CountLimit
 from duotone.model.cost import Charge, CloseCallCharge
@@ -34,42 +36,17 @@ SMALLEST = Fraction(1, 2**128)
 
 
 @dataclass(frozen=True)
-class DefiniteTerms:
-    """Yes or no. `privacy` is the budget of all answers about one person, divided evenly among `parts` of them; or `shared`
-    by them, and answers to other questions, by one Rényi order.
-
-    `boundary` is "balanced", the truth at the boundary on the yes side if one mistake is worse, or "selection" if the
-    question is which groups may be shown. If groups are selected privately, a group that is shown has `at_least` this
-    many people, 1 or more; otherwise it is 0.
-    """
+class PaidTerms:
+    """What every answer is charged for: `privacy` is the budget of all answers about one person, divided evenly among `parts`
+    of them; or `shared` by them, and answers to other questions, by one Rényi order."""
 
     privacy: Definition
     parts: int = 1
-    boundary: Boundary = "balanced"
-    at_least: int = 0
-    count: CountLimit | None = None
-    """For a single count of people: its limit; the ledger then records the noisy count."""
-
-    searched: int | None = None
-    """Most changes for which levels are searched, if less than margins could use."""
-
-    shared: Shared | None = None
+    shared: Shared | None = field(default=None, kw_only=True)
     """How answers share an (ε, δ) `privacy` by one Rényi order, if they do: they are then yes and no alone."""
 
-    questions: int = 1
+    questions: int = field(default=1, kw_only=True)
     """How many questions share it, which are then released together."""
-
-    def about(self, count: CountLimit | None, searched: int | None) -> DefiniteTerms:
-        """The same terms for a question whose levels are `searched` for up to this many changes, or for a single count
-        against a limit: its margin is known at any distance, if both mistakes are alike. The count of everybody in a
-        private group is the noisy size that decides whether it is shown."""
-        share = self.share
-        if count is not None and self.boundary == "balanced" and isinstance(share, ApproxDP) and share.delta >= SMALLEST:
-            if self.groups is None:
-                return replace(self, count=count)
-            if count.everybody:
-                return replace(self, count=count, boundary=size_line(share, above=count.above).boundary)
-        return replace(self, searched=searched) if searched is not None and searched < self.reach else self
 
     def __str__(self) -> str:
         return str(self.privacy)
@@ -83,6 +60,48 @@ class DefiniteTerms:
     def share(self) -> Definition:
         """The budget of one answer."""
         return self.privacy.split(self.parts) if self.shared is None else self.shared.each
+
+    @property
+    def budget_notes(self) -> tuple[Notice, ...]:
+        """Warnings about this budget."""
+        return budget_notes(self.privacy)
+
+    @property
+    def together(self) -> dict[str, Any]:
+        """For a certificate: the budget that answers share, if they do by one Rényi order."""
+        if self.shared is None:
+            return {}
+        return {"together": {**definition_object(self.shared.privacy), "answers": self.shared.answers}}
+
+
+@dataclass(frozen=True)
+class DefiniteTerms(PaidTerms):
+    """Yes or no.
+
+    `boundary` is "balanced", the truth at the boundary on the yes side if one mistake is worse, or "selection" if the
+    question is which groups may be shown. If groups are selected privately, a group that is shown has `at_least` this
+    many people, 1 or more; otherwise it is 0.
+    """
+
+    boundary: Boundary = "balanced"
+    at_least: int = 0
+    count: CountLimit | None = None
+    """For a single count of people: its limit; the ledger then records the noisy count."""
+
+    searched: int | None = None
+    """Most changes for which levels are searched, if less than margins could use."""
+
+    def about(self, count: CountLimit | None, searched: int | None) -> DefiniteTerms:
+        """The same terms for a question whose levels are `searched` for up to this many changes, or for a single count
+        against a limit: its margin is known at any distance, if both mistakes are alike. The count of everybody in a
+        private group is the noisy size that decides whether it is shown."""
+        share = self.share
+        if count is not None and self.boundary == "balanced" and isinstance(share, ApproxDP) and share.delta >= SMALLEST:
+            if self.groups is None:
+                return replace(self, count=count)
+            if count.everybody:
+                return replace(self, count=count, boundary=size_line(share, above=count.above).boundary)
+        return replace(self, searched=searched) if searched is not None and searched < self.reach else self
 
     @property
     def mechanism(self) -> LineMechanism:
@@ -157,20 +176,10 @@ class DefiniteTerms:
         """The proof of the mechanism of each answer; for private groups also, under `selection`, of the one that selects
         them, or only of that if nothing else is released. Under `together` is the budget that answers share, if they do by one
         Rényi order."""
-        together = (
-            {}
-            if self.shared is None
-            else {"together": {**definition_object(self.shared.privacy), "answers": self.shared.answers}}
-        )
         if self.groups is None:
-            return {**self.table.certificate(), **together}
+            return {**self.table.certificate(), **self.together}
         selection = self.groups.table.certificate()
-        return {**(selection if self.of_people else {**self.table.certificate(), "selection": selection}), **together}
-
-    @property
-    def budget_notes(self) -> tuple[Notice, ...]:
-        """Warnings about this budget."""
-        return budget_notes(self.privacy)
+        return {**(selection if self.of_people else {**self.table.certificate(), "selection": selection}), **self.together}
 
     @property
     def notes(self) -> tuple[Notice, ...]:
@@ -209,6 +218,77 @@ class DefiniteTerms:
         if not isinstance(self.share, ApproxDP):
             return [bool(answer) for answer in drawn]
         return [margin if self.count is None else {"count": self.count.count(margin)} for margin in drawn]
+
+
+@dataclass(frozen=True)
+class WhichTerms(PaidTerms):
+    """One of several public `answers`. If these are `ordered`, a wrong one is near the true one."""
+
+    answers: tuple[str, ...] = field(kw_only=True)
+    ordered: bool = field(default=False, kw_only=True)
+    count: ClassVar[None] = None
+    """No margin is known, nor any count."""
+
+    groups: ClassVar[None] = None
+    """Groups are listed."""
+
+    def about(self, count: CountLimit | None, searched: int | None) -> WhichTerms:  # noqa: ARG002
+        """The same: all questions are alike."""
+        return self
+
+    @property
+    def mechanism(self) -> Which:
+        """The mechanism of one answer."""
+        return Which(self.share, len(self.answers), self.ordered and isinstance(self.share, ApproxDP))
+
+    @cached_property
+    def table(self) -> Table:
+        """The probabilities of one answer, computed when first needed."""
+        return self.mechanism.table
+
+    @cached_property
+    def reaches(self) -> Reach:
+        """The last distance that an answer distinguishes, or a little more. Refuses a budget without a table."""
+        people = which_reach(self.share, len(self.answers), ordered=self.mechanism.ordered)
+        return Reach(people, people)
+
+    @property
+    def reach(self) -> int:
+        """The same."""
+        return self.reaches.margins
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """How often one answer is wrong."""
+        return Accuracy(self.table, self.parts)
+
+    @property
+    def cost(self) -> Charge:
+        """What a ledger is charged for: as many answers as one person can change."""
+        return Charge(self.mechanism, self.parts if self.shared is None else 1, shared=self.shared)
+
+    def certificate(self) -> dict[str, Any]:
+        """The proof of the mechanism of each answer."""
+        return {**self.mechanism.certificate(), **self.together}
+
+    @property
+    def notes(self) -> tuple[Notice, ...]:
+        """A note about how answers share the budget."""
+        return () if self.shared is None else (shared_note(self.shared, selected=False),)
+
+    @staticmethod
+    def size(recorded: Any) -> None:
+        """Sizes of groups are not known."""
+
+    def from_record(self, recorded: Any) -> tuple[str, None]:
+        """An answer from a ledger's record."""
+        if recorded not in self.answers:
+            raise DuotoneError("the recorded answer is none of this question's: was it recorded by another version?")
+        return str(recorded), None
+
+    def recorded(self, drawn: Iterable[int]) -> list[str]:
+        """Answers, as a ledger records them, by their numbers."""
+        return [self.answers[number] for number in drawn]
 
 
 @dataclass(frozen=True)
@@ -288,7 +368,7 @@ class ThreeWayTerms:
         return Outcome(recorded), None
 
 
-Terms = DefiniteTerms | ThreeWayTerms
+Terms = DefiniteTerms | WhichTerms | ThreeWayTerms
 
 
 def shared_note(shared: Shared, *, selected: bool) -> Notice:

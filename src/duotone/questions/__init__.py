@@ -8,8 +8,8 @@ optimal as well.
 Start with `protocol` (what a question is; and, or, not; a brute-force check of levels); then one file per kind:
 `threshold`, `quantile`, `difference` (of averages, or of quantiles), `rates` (the same of people with several rows),
 `variance`, `counts` (a mode, distinct values, any arithmetic of a few counts), `enough_groups` (how many groups of a
-public list say yes), and `by_parts` (any question, asked of parts of the people). `units` converts distances to a
-question's own units.
+public list say yes), `which` (which of several answers is true), and `by_parts` (any question, asked of parts of the
+people). `units` converts distances to a question's own units.
 """
 
 from duotone.questions.counts import Cells, Distinct, Plurality

@@ -18,7 +18,7 @@ from duotone.model.answer import SHOWN, Key, Released, word
 from duotone.model.cost import Receipt
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice
-from duotone.model.terms import DefiniteTerms, Terms
+from duotone.model.terms import DefiniteTerms, PaidTerms, Terms
 from duotone.privacy.numbers import show
 from duotone.privacy.text import definition_document
 from duotone.tables.compile_question import Compiled
@@ -91,7 +91,7 @@ class Facts:
     def divided(self) -> str | None:
         """The share of each answer, if the budget is divided, in a sentence."""
         terms = self.terms
-        if not isinstance(terms, DefiniteTerms) or terms.share == terms.privacy:
+        if not isinstance(terms, PaidTerms) or terms.share == terms.privacy:
             return None
         return f"each answer gets {terms.share}, its share of the budget"
 
@@ -99,9 +99,9 @@ class Facts:
         """How an answer is made, for a report: the `budget`, whom it protects, what is clipped, how often it is
         wrong."""
         terms, share, hidden = self.terms, None, None
-        if isinstance(terms, DefiniteTerms):
+        if isinstance(terms, PaidTerms):
             share = f"each answer with {written_budget(terms.share)}" if terms.share != terms.privacy else None
-            if terms.groups is not None and terms.boundary != "selection":
+            if isinstance(terms, DefiniteTerms) and terms.groups is not None and terms.boundary != "selection":
                 hidden = "groups of few people may be missing, since which are shown is decided privately"
         cut = f"clipped: {self.clipped}" if self.clipped else None
         wrong = self.accuracy.sentence(self.basis)
@@ -120,12 +120,12 @@ class Facts:
     def budget(self) -> str:
         """The budget and whom it protects, for a report."""
         terms = self.terms
-        privacy = terms.privacy if isinstance(terms, DefiniteTerms) else terms.three_way.privacy
+        privacy = terms.privacy if isinstance(terms, PaidTerms) else terms.three_way.privacy
         return f"{written_budget(privacy)} {self.protected}"
 
     def document(self, audience: Audience = "python") -> dict[str, Any]:
         """The same as JSON, with notes as sentences for an audience."""
-        if isinstance(self.terms, DefiniteTerms):
+        if isinstance(self.terms, PaidTerms):
             privacy = {"privacy": {**definition_document(self.terms.privacy), "parts": self.terms.parts}}
         else:
             privacy = {"question_privacy": definition_document(self.terms.three_way.privacy)}
@@ -149,7 +149,7 @@ def facts_of(
 ) -> Facts:
     """The facts of a checked question; without `asked`, the question is which groups there are."""
     vouched = None if source.vouched is None else vouched_for(source.vouched, declared.person)
-    limited = most if by and isinstance(terms, DefiniteTerms) else None
+    limited = most if by and isinstance(terms, PaidTerms) else None
     labels = by if asked is None else asked.labels
     parts, unit = asked if isinstance(asked, ByParts) else None, declared.person or "row"
     text = f"the groups by {' and '.join(by)}" if asked is None else f"“{one_line(asked.text)}”"
@@ -227,14 +227,15 @@ def _grids(compiled: Compiled | None) -> Mapping[str, str]:
 class Answers(Released):
     """Released answers: by group if the question is grouped, else under the empty key.
 
-    Each is True or False, or an `Outcome` if it may be too close to call. `str` of it is the answer, or a line for each
+    Each is True or False; one of several words, if the question is which of them is true; or an `Outcome` if it may be too
+    close to call. `str` of it is the answer, or a line for each
     group. `bool` is the answer of a question without groups (an error if it is too close to call), which also equals
     True or "yes", False or "no". `certain`, `p_value`, `margin` and `at_least` say how sure it is; for groups,
     `margins` do. `sizes` are the estimated sizes of private groups. `to_arrow` and `to_pandas` make a table of it,
     `facts` are the question and its accuracy, `quote` is a sentence for a report. Levels and truths are not in it.
     """
 
-    answers: Mapping[Key, bool | Outcome]
+    answers: Mapping[Key, bool | str | Outcome]
     margins: Mapping[Key, Margin]
     facts: Facts
     private: bool
@@ -337,7 +338,7 @@ class Answers(Released):
             said = f"{', '.join(f'{many} {answer}' for answer, many in counts.items())} by {', '.join(facts.labels)}"
         if self.margins:
             said += f", {self.how_sure if facts.by else sure.brief(self.sure.numbers())}"
-        brief = f"; {facts.terms.accuracy.brief}" if isinstance(facts.terms, DefiniteTerms) else ""
+        brief = f"; {facts.terms.accuracy.brief}" if isinstance(facts.terms, PaidTerms) else ""
         return f"<Answers: {said}; {facts.terms}; {facts.basis}{brief}>"
 
     def _repr_html_(self) -> str:
@@ -346,7 +347,7 @@ class Answers(Released):
         said = [self.meaning] if self.meaning else []
         said += [f"{facts.terms}; {facts.person}; {facts.basis}", *filter(None, [facts.clipping]), *self.notes]
         said += filter(None, [facts.divided])
-        if isinstance(facts.terms, DefiniteTerms):
+        if isinstance(facts.terms, PaidTerms):
             said += filter(None, [facts.terms.accuracy.by_margin])
         said.append(facts.accuracy.ending)
         if len(self.answers) > SHOWN:
@@ -420,7 +421,7 @@ class Answers(Released):
         """The proof of the mechanism behind each answer, or of how many close calls are private: see `duotone
         check`."""
         terms = self.facts.terms
-        if isinstance(terms, DefiniteTerms):
+        if isinstance(terms, PaidTerms):
             return {**terms.certificate(), "basis": self.facts.basis}
         if self.close_calls is None:
             raise DuotoneError("the ledger that counts close calls has their certificate: ask through it")
@@ -438,7 +439,7 @@ class Answers(Released):
             return {"answer": word(self.answer), **numbers, "private": self.private, **document}
         rows = [dict(zip((*facts.labels, "answer"), (*key, said), strict=True)) for key, said in self.words.items()]
         unanswered: dict[str, Any] = {"unanswered": [dict(zip(facts.labels, key, strict=True)) for key in self.unanswered]}
-        if isinstance(facts.terms, DefiniteTerms):
+        if isinstance(facts.terms, PaidTerms):
             unanswered = {"margins": [self.numbers(key) for key in self.margins]} if self.has_margins else {}
         if self.has_sizes:
             unanswered["sizes"] = [*self.sizes.values()]

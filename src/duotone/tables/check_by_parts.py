@@ -60,7 +60,7 @@ def prepare_by_parts(
     own, _ = open_tables(dataset)
     with closed_on_error(own.close):
         about = _used(unit_in(dataset, own), own, strict=strict or not isinstance(source, Dataset))
-        terms, most = question_terms(budget, (), about, None, costs, margins)
+        terms, most = question_terms(budget, None, about, None, costs, margins)
         asked = by_parts(question, own, about, parts, part_seconds, part_memory)
 
         def opened_anew(table: Any) -> tuple[Source, ByParts]:

@@ -14,10 +14,11 @@ from duotone.line.choice import boundary_for_costs, shared_by
 from duotone.line.groups import size_line
 from duotone.line.mechanism import balanced
 from duotone.line.three_way import ThreeWay
+from duotone.line.which import Which
 from duotone.model.answer import Key
 from duotone.model.dataset import Dataset, Note, Unused, at_once
 from duotone.model.notice import Notice, Refusal, why
-from duotone.model.terms import DefiniteTerms, Terms, ThreeWayTerms
+from duotone.model.terms import DefiniteTerms, PaidTerms, Terms, ThreeWayTerms, WhichTerms
 from duotone.model.wanted import Line, Wanted, WantedError, budget_of
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
@@ -29,6 +30,7 @@ from duotone.tables.declared import (
     column_bounds,
     declared_by,
     groups_each,
+    listed_answers,
     listed_groups,
     one_row_each,
     open_public,
@@ -42,7 +44,7 @@ from duotone.tables.declared import (
 from duotone.tables.engines.engine import Source, closed_on_error, explained
 from duotone.tables.engines.open import require_same_people
 from duotone.tables.prepared import Prepared, Reopen
-from duotone.tables.sql.comparison import PRESENT, ParsedQuestion
+from duotone.tables.sql.comparison import PRESENT, ParsedQuestion, TopGroup
 from duotone.tables.sql.condition import Columns, columns_read
 from duotone.tables.sql.read_question import read_question
 from duotone.tables.sql.syntax import one_line
@@ -154,7 +156,7 @@ def _prepared(
     checked = _checked(dataset, question, note)
     source, asked, declared, listed = checked.source, checked.asked, checked.declared, checked.listed
     with closed_on_error(source.close):
-        terms, most = question_terms(budget, asked.by, declared, listed, costs, margins)
+        terms, most = question_terms(budget, asked, declared, listed, costs, margins)
         compiled = compile_question(asked, declared, terms.reaches, source)
         terms = terms.about(compiled.count, compiled.searched)
         if isinstance(budget, ToPrice) and isinstance(terms, DefiniteTerms) and terms.sized:  # known now that it is a size
@@ -166,13 +168,21 @@ def _prepared(
 
 def question_terms(
     budget: QuestionBudget,
-    by: tuple[str, ...],
+    asked: ParsedQuestion | None,
     declared: Dataset,
     listed: tuple[Key, ...] | None,
     costs: tuple[Given, Given] | None,
     margins: bool | None,
 ) -> tuple[Terms, int]:
     """The terms of a question, and the most groups in which a person counts."""
+    by = () if asked is None else asked.by
+    if asked is not None and asked.answers:
+        if isinstance(budget, ThreeWay) or costs is not None or margins:
+            raise Refusal("options of yes and no")
+        if by and listed is None:
+            raise Refusal("groups missing of several answers")
+        most = groups_each(by, declared, listed)
+        return _which_terms(budget, asked, most), most
     if isinstance(budget, ThreeWay):
         if by and listed is None:
             raise Refusal("groups missing")
@@ -192,6 +202,13 @@ def question_terms(
     shared = _shared(budget, most, selected=least > 0, margins=margins)
     terms = DefiniteTerms(budget, most, at_least=least, shared=shared)
     return terms if costs is None else replace(terms, boundary=boundary_for_costs(terms.share, *costs)), most
+
+
+def _which_terms(budget: Definition | ToPrice, asked: ParsedQuestion, most: int) -> WhichTerms:
+    """The terms of a question which of several answers is true."""
+    if isinstance(budget, ToPrice):
+        budget = budget.budget(most, partial(Which, answers=len(asked.answers)))
+    return WhichTerms(budget, most, answers=asked.answers, ordered=asked.ordered)
 
 
 def _shared(budget: Definition, answers: int, *, selected: bool, margins: bool | None) -> Shared | None:
@@ -231,6 +248,7 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
             with explained([source, *public_sources.values(), *others.values()]):
                 called = source.name if source.named else None
                 read = read_question(question, source.columns, declared.unit, called, columns, own)
+            read = listed_answers(read, declared, note)
             source, asked = shaped(source, others, tables, read, everybody=declared.replaced)
 
         def opened_anew(table: Any) -> tuple[Source, ParsedQuestion]:
@@ -265,6 +283,8 @@ def _fitted(
     declared = replace(declared, bounds=column_bounds(declared.bounds, made, used, asked.about))
     declared, follow = with_computed_bounds(asked, declared, of_rows)
     declared = without_per_unit(asked, declared, note)
+    if isinstance(asked.tree, TopGroup):
+        declared = replace(declared, groups=None)  # they are its answers
     listed, said = listed_groups(source, asked, declared)
     if isinstance(declared.groups, Mapping) and asked.by not in declared.groups:
         note(Unused("groups", Notice("groups of others", by=asked.by) if asked.by else Notice("groups unused")))
@@ -334,13 +354,20 @@ def _sharing(
 ) -> list[Prepared]:
     """The same questions, all answers sharing the budget by one Rényi order if that takes fewer people; else as they are,
     each with its even share."""
-    divided = [prepared.terms for prepared in every if isinstance(prepared.terms, DefiniteTerms)]
-    answers, selected = sum(terms.parts for terms in divided), any(terms.at_least for terms in divided)
+    divided = [prepared.terms for prepared in every if isinstance(prepared.terms, PaidTerms)]
+    selected = any(isinstance(terms, DefiniteTerms) and terms.at_least for terms in divided)
+    answers = sum(terms.parts for terms in divided)
     shared = shared_by(budget, answers, selected=selected, margins=margins)
     if shared is None:
         return every
     boundary = "balanced" if costs is None else boundary_for_costs(shared.each, *costs)
-    of = [DefiniteTerms(budget, terms.parts, boundary, terms.at_least, None, None, shared, len(every)) for terms in divided]
+    common: Any = {"privacy": budget, "shared": shared, "questions": len(every)}
+    of = [
+        DefiniteTerms(parts=terms.parts, boundary=boundary, at_least=terms.at_least, **common)
+        if isinstance(terms, DefiniteTerms)
+        else replace(terms, **common)
+        for terms in divided
+    ]
     if any(new.reaches.answers > old.reaches.answers for new, old in zip(of, divided, strict=True)):
         return every  # levels were requested only as far as even shares need them
     return [replace(prepared, terms=terms) for prepared, terms in zip(every, of, strict=True)]

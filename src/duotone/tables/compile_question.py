@@ -23,10 +23,12 @@ from duotone.privacy.definition import Array
 from duotone.privacy.numbers import show
 from duotone.questions.protocol import combined_level
 from duotone.questions.threshold import CROWD
+from duotone.questions.which import first_that_holds
 from duotone.tables.comparisons import CompiledComparison, Results
 from duotone.tables.comparisons.counts import counts_comparison, distinct_threshold, mode_is
 from duotone.tables.comparisons.difference import mean_difference, variance_threshold
 from duotone.tables.comparisons.threshold import linear_threshold, of_one_value, quantile_threshold
+from duotone.tables.comparisons.top_group import top_group
 from duotone.tables.engines.engine import Source
 from duotone.tables.engines.expressions import require_able
 from duotone.tables.engines.query import People, gather, plan_of
@@ -34,6 +36,7 @@ from duotone.tables.engines.results import MOST_ENDS, Ends, Keys, Request, Resul
 from duotone.tables.sql.comparison import (
     Atom,
     BoolOp,
+    Choice,
     CountsComparison,
     DistinctThreshold,
     LinearThreshold,
@@ -43,6 +46,7 @@ from duotone.tables.sql.comparison import (
     QuantileThreshold,
     Settled,
     Term,
+    TopGroup,
     Tree,
     VarianceThreshold,
     atoms,
@@ -76,6 +80,8 @@ def _values(atom: Atom) -> tuple[object, ...]:
             return atom.first.value, atom.second.value
         case QuantileThreshold() | VarianceThreshold():
             return (atom.value,)
+        case TopGroup():
+            return (atom.value,)
     return ()
 
 
@@ -85,6 +91,8 @@ def as_numbers(part: Part, columns: Set[str]) -> Part:
     read: Any = part
     if isinstance(read, tuple):
         read = tuple(as_numbers(inner, columns) for inner in read)
+    elif isinstance(read, TopGroup):
+        read = replace(read, value=as_numbers(read.value, columns))
     elif isinstance(read, AVERAGED):
         read = replace(read, **{name: as_numbers(inner, columns) for name, inner in vars(read).items()})
     elif isinstance(read, Operand) and read.column in columns and read.made is None:
@@ -106,7 +114,7 @@ class Compiled:
     `rows` are the examined rows, None for all. `exact`: levels are distances.
     """
 
-    tree: Tree
+    tree: Tree | Choice
     comparisons: tuple[CompiledComparison, ...]
     rows: Condition | None
     exact: bool
@@ -121,7 +129,8 @@ class Compiled:
     distance."""
 
     def levels(self, results: Sequence[Results], people: Array) -> Array:
-        """The question's level in every group, from the results of each comparison."""
+        """The question's level in every group, from the results of each comparison; for which of several answers is true,
+        rows of an answer and its distance (`questions.which.Standing`)."""
         each = [c.levels(result, people) for c, result in zip(self.comparisons, results, strict=True)]
         return _combined(self.tree, iter(each))
 
@@ -155,15 +164,11 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reaches: Reach, s
         compiled.append(_compile_comparison(as_numbers(atom, finer.keys()), declared, reaches, rows or ALWAYS))
         return compiled[-1]
 
-    made = _made(asked.tree, make)
-    if isinstance(made, Settled):
-        answer = "yes" if made.answer else "no"
-        raise DuotoneError(f"the answer would be {answer} on every table, since {made.why}: change the limit or the conditions")
-    tree, comparisons = made
+    tree, comparisons = _chosen(asked.tree, make) if isinstance(asked.tree, Choice) else _unsettled(_made(asked.tree, make))
     require_reach(c.requests for c in comparisons)  # which no engine detects before it has read rows
     one = declared.max_rows in (None, 1)  # people who count for more steps, over a count that is requested exactly
     anything = asked.people is None and not asked.keys and not asked.joins  # what these make need not be
-    exact = anything and _exact(tree, iter(comparisons), one)
+    exact = anything and _exact_at_all(tree, iter(comparisons), one)
     counted = declared.max_rows is not None and any(_adds_rows(atom, declared) for atom in _atoms(tree))
     notes = _notes(asked, declared, comparisons)
     known = asked.counted is not None and all(map(_however_far, comparisons))
@@ -171,7 +176,7 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reaches: Reach, s
     return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, compiled), notes, count)
 
 
-def _count_limit(tree: Tree, one: bool, rows: Condition) -> CountLimit | None:
+def _count_limit(tree: Tree | Choice, one: bool, rows: Condition) -> CountLimit | None:
     """The limit of a single count in which each person counts at most once; None for other questions, and for a limit
     so far from all counts that a level does not determine the count. Groups are of people with one of these `rows`."""
     match tree:
@@ -236,11 +241,31 @@ def _used(asked: ParsedQuestion, declared: Dataset, every: Sequence[CompiledComp
     return replace(declared, bounds=bounds, max_rows=rows)
 
 
-def _atoms(tree: Tree) -> list[Atom]:
+def _atoms(tree: Tree | Choice) -> list[Atom]:
     return [atom for atom, _ in atoms(tree)]
 
 
 Made = tuple[Tree, tuple[CompiledComparison, ...]] | Settled
+
+
+def _unsettled(made: Made) -> tuple[Tree, tuple[CompiledComparison, ...]]:
+    if isinstance(made, Settled):
+        answer = "yes" if made.answer else "no"
+        raise DuotoneError(f"the answer would be {answer} on every table, since {made.why}: change the limit or the conditions")
+    return made
+
+
+def _chosen(choice: Choice, make: Callable[[Atom], CompiledComparison]) -> tuple[Choice, tuple[CompiledComparison, ...]]:
+    """The conditions of several answers, none of which may be the same on every table."""
+    trees, comparisons = [], list[CompiledComparison]()
+    for condition, label in zip(choice.conditions, choice.labels, strict=False):
+        made = _made(condition, make)
+        if isinstance(made, Settled):
+            always = "the condition of {} always holds" if made.answer else "the condition of {} never holds"
+            raise DuotoneError(f"{always.format(label)}, since {made.why}: leave it out")
+        trees.append(made[0])
+        comparisons += made[1]
+    return replace(choice, conditions=tuple(trees)), tuple(comparisons)
 
 
 def _made(tree: Tree, make: Callable[[Atom], CompiledComparison]) -> Made:
@@ -264,11 +289,23 @@ def _made(tree: Tree, make: Callable[[Atom], CompiledComparison]) -> Made:
     return replace(tree, parts=tuple(part for part, _ in open_parts)), comparisons
 
 
-def _combined(tree: Tree, levels: Iterator[Array]) -> Array:
-    """The least level for and, the greatest for or, the negated side for not."""
+def _combined(tree: Tree | Choice, levels: Iterator[Array]) -> Array:
+    """The least level for and, the greatest for or, the negated side for not; for several answers, the standings."""
+    if isinstance(tree, Choice):
+        standings = first_that_holds([_combined(condition, levels) for condition in tree.conditions])
+        standings[:, 0] = np.array([tree.answers.index(label) for label in tree.labels])[standings[:, 0]]
+        return standings
     if not isinstance(tree, BoolOp):
         return np.asarray(next(levels))
     return np.asarray(combined_level(tree.rule, [_combined(part, levels) for part in tree.parts]))
+
+
+def _exact_at_all(tree: Tree | Choice, comparisons: Iterator[CompiledComparison], one: bool) -> bool:
+    """Whether the level is the distance; of several answers, if each has one condition."""
+    if not isinstance(tree, Choice):
+        return _exact(tree, comparisons, one)
+    each = [_exact(condition, comparisons, one) for condition in tree.conditions]
+    return all(each) and len(tree.answers) == len(tree.labels)
 
 
 def _exact(tree: Tree, comparisons: Iterator[CompiledComparison], one: bool) -> bool:
@@ -311,8 +348,8 @@ def levels_of(
         return keys if population.by else ((),), people, levels
     place = {tuple(map(str, key)): i for i, key in enumerate(keys)}
     order = [place.get(tuple(map(str, key)), -1) for key in population.listed]
-    nobody = [compiled.level_of_nobody() if compiled is not None else -1 for compiled in every]
-    levels = [np.append(own, empty)[order] for own, empty in zip(levels, nobody, strict=True)]
+    nobody = [compiled.level_of_nobody() if compiled is not None else [-1] for compiled in every]
+    levels = [np.concatenate([own, np.asarray(empty)])[order] for own, empty in zip(levels, nobody, strict=True)]
     return population.listed, np.append(people, 0)[order], levels
 
 
@@ -327,7 +364,7 @@ def _compile_comparison(atom: Atom, declared: Dataset, reaches: Reach, rows: Con
     Guarantee: levels are clipped at the same distance for all tables, and answers are the same as without clipping.
     """
     reach = reaches.margins if reaches.margins <= MOST_ENDS else reaches.answers
-    if isinstance(atom, MeanDifference | VarianceThreshold) and reach > SEARCHED:
+    if isinstance(atom, MeanDifference | VarianceThreshold | TopGroup) and reach > SEARCHED:
         reach = reaches.answers
     compared = _compiled(atom, declared, reach, reaches, rows)
     within = min(reach, compared.searched or reach)
@@ -348,6 +385,8 @@ def _compiled(atom: Atom, declared: Dataset, reach: int, reaches: Reach, rows: C
             return distinct_threshold(atom, declared, reach)
         case CountsComparison():
             return counts_comparison(atom, declared, reaches)
+        case TopGroup():
+            return top_group(atom, declared, reach)
     return mode_is(atom, declared, reach)
 
 
@@ -367,10 +406,17 @@ def _clipped(compared: CompiledComparison, reach: int) -> CompiledComparison:
 
 def _adds_rows(atom: Atom, declared: Dataset) -> bool:
     """Whether a comparison adds up a person's rows, and so uses `max_rows`."""
+    if isinstance(atom, TopGroup):
+        return declared.unit is not None and atom.measure in ("count", "sum") and not atom.voted
     reduced = declared.per_unit is not None and _one_value_each(atom)
     return isinstance(atom, LinearThreshold) and not atom.people and not reduced
 
 
 def _one_value_each(atom: Atom) -> bool:
     """Whether a comparison can be about one value per person, and so uses `per_unit`."""
-    return of_one_value(atom) if isinstance(atom, LinearThreshold) else not isinstance(atom, CountsComparison)
+    match atom:
+        case LinearThreshold():
+            return of_one_value(atom)
+        case TopGroup():
+            return atom.voted or atom.measure in ("mean", "quantile")
+    return not isinstance(atom, CountsComparison)

@@ -4,6 +4,7 @@ which groups there are."""
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,8 +23,9 @@ from duotone.tables.engines.duckdb import lent
 from duotone.tables.engines.engine import Source, closed_on_error
 from duotone.tables.engines.open import Others, closing, in_files, maybe_secret, open_beside, open_together, opened
 from duotone.tables.engines.public_tables import PublicTable, join_public, opened_public
-from duotone.tables.sql.comparison import ParsedQuestion
+from duotone.tables.sql.comparison import ParsedQuestion, TopGroup
 from duotone.tables.sql.condition import Columns, Kind
+from duotone.tables.sql.read_choice import among
 from duotone.tables.sql.read_question import value_name
 from duotone.tables.sql.syntax import unknown_in
 
@@ -206,6 +208,31 @@ def public_groups(
         return None
     if not by:
         raise DuotoneError("a list of groups is for a question with group by")
+    return _keys_of(groups, by, source.columns)
+
+
+def listed_answers(asked: ParsedQuestion, declared: Dataset, note: Note) -> ParsedQuestion:
+    """A question which group leads, with the groups of the dataset's public list, if it names none itself."""
+    if not isinstance(asked.tree, TopGroup):
+        return asked
+    key, by = asked.tree.key, (asked.tree.key.column,)
+    groups: Any = declared.groups_by(by)
+    if asked.tree.values:
+        if declared.groups is not None:
+            note(Unused("groups", Notice("groups unused")))
+        return asked
+    if groups is None:
+        raise Refusal("groups missing of a leader", column=key.column)
+    said: tuple[Notice, ...] = ()
+    if isinstance(groups, Path):
+        groups, said = groups_in(groups, by, by)
+    top = among(asked.tree, [listed for (listed,) in _keys_of(groups, by, {key.column: key.kind})])
+    named = replace(asked, tree=top, notes=(*asked.notes, *said))
+    return named.followed_by(f" AMONG {json.dumps(named.answers)}")
+
+
+def _keys_of(groups: Sequence[Any], by: tuple[str, ...], kinds: Mapping[str, Kind]) -> tuple[Key, ...]:
+    """The keys of a public list as the engine returns them."""
     if len(by) == 1:  # with one column, plain values are accepted
         groups = [key if isinstance(key, list | tuple) else (key,) for key in groups]
     if not all(isinstance(key, list | tuple) for key in groups):
@@ -213,7 +240,7 @@ def public_groups(
     listed = tuple(tuple(key) for key in groups)
     if not listed or any(len(key) != len(by) for key in listed):
         raise DuotoneError(f"the list of groups must have a value for {', '.join(by)} in each line")
-    keys = tuple(tuple(_key(value, source.columns[c]) for value, c in zip(key, by, strict=True)) for key in listed)
+    keys = tuple(tuple(_key(value, kinds[c]) for value, c in zip(key, by, strict=True)) for key in listed)
     if len({tuple(map(str, key)) for key in keys}) != len(keys):  # as they are read: true and TRUE are the same
         raise DuotoneError("the list of groups has a line twice: remove one")
     return keys

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,13 @@ from duotone.ledger.close_calls import CloseCalls
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.line.noise import FURTHEST
 from duotone.line.table import Outcome
+from duotone.line.which import answer_at
 from duotone.model.accuracy import Accuracy, Clearness
 from duotone.model.answer import Key
 from duotone.model.cost import Cost, Quote, Receipt, Shortfall
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal, why
-from duotone.model.terms import DefiniteTerms, Terms
+from duotone.model.terms import DefiniteTerms, PaidTerms, Terms, WhichTerms
 from duotone.privacy.definition import Array
 from duotone.release.coin import Coin
 from duotone.release.groups import answers_drawn, shown_drawn, sizes_drawn
@@ -165,7 +166,7 @@ removal;
             )
         if self.compiled is None:
             raise DuotoneError("only questions have a preview: which groups are shown depends on their numbers of people alone")
-        definite = isinstance(self.terms, DefiniteTerms)
+        definite = isinstance(self.terms, PaidTerms)
         return preview(self.compiled.tree, self.compiled.comparisons, self.accuracy, people, definite=definite)
 
     @property
@@ -187,7 +188,7 @@ removal;
     @property
     def cost(self) -> Cost:
         """What a ledger is charged for. Questions that share a budget by one Rényi order are not charged one by one."""
-        if isinstance(self.terms, DefiniteTerms) and self.terms.questions > 1:
+        if isinstance(self.terms, PaidTerms) and self.terms.questions > 1:
             raise Refusal("questions share by order", questions=self.terms.questions)
         return self.terms.cost
 
@@ -215,7 +216,7 @@ removal;
     def shared_in_an_account_renyi(self, ledger: Ledger, dataset: str | None = None) -> bool:
         """Whether its answers share ε and δ by an order of their own, which only an account sum is charged for."""
         known = self.dataset_in(ledger, dataset)
-        if not isinstance(self.terms, DefiniteTerms) or self.terms.shared is None or known is None:
+        if not isinstance(self.terms, PaidTerms) or self.terms.shared is None or known is None:
             return False
         return ledger.stands(known).registered.account.name == "renyi"
 
@@ -256,7 +257,7 @@ removal;
                 if isinstance(self.asked, ByParts):
                     this = replace(self, asked=self.asked.keyed(opened.stands(owed.dataset).registered.divider))
                 draw: Callable[..., Any] = flip
-                if not isinstance(self.terms, DefiniteTerms):
+                if not isinstance(self.terms, PaidTerms):
                     draw = call
                     called = _close_calls(opened, owed.dataset)
                     (quote,) = opened.quote(owed.dataset, [(owed.question, self.cost)], again=again, by=asker, **owed.about)
@@ -271,7 +272,7 @@ removal;
         """What `charge` would answer from the record, free; None if it would charge. Refuses what does not fit, as
         `charge` does. Nothing is charged, and no row is read."""
         owed = self.bill(ledger, dataset)
-        called = None if isinstance(self.terms, DefiniteTerms) else _close_calls(ledger, owed.dataset)
+        called = None if isinstance(self.terms, PaidTerms) else _close_calls(ledger, owed.dataset)
         receipt = ledger.recorded(owed.dataset, owed.question, self.cost, again=again, by=asker, **owed.about)
         return None if receipt is None else self._reply(receipt.answer, owed.dataset, receipt, called)
 
@@ -286,7 +287,7 @@ removal;
 
     def release(self) -> Answers:
         """Read the table, and draw the answers: every call is a new release, and costs the whole budget again."""
-        if not isinstance(self.terms, DefiniteTerms):
+        if not isinstance(self.terms, PaidTerms):
             raise DuotoneError(
                 "questions that may be too close to call are asked through a ledger, which counts close calls: use charge"
             )
@@ -309,6 +310,8 @@ removal;
         levels: Any = None
         some: Any = None
         terms = self.terms
+        if isinstance(terms, WhichTerms):
+            return self._picked(terms)
         if not isinstance(terms, DefiniteTerms):
             raise TypeError("these terms have no definite answers")
         coin, groups = Coin(terms.table), terms.groups
@@ -335,6 +338,20 @@ removal;
             keys = people = levels = some = None  # no traceback may show them
 
     @uninterrupted
+    def _picked(self, terms: WhichTerms) -> Any:
+        """Read the table, and draw one of several answers: a place in the order of preference of the true one, by the distance
+        of any other."""
+        keys = standings = places = drawn = cast(Any, None)
+        coin = Coin(terms.table)
+        try:
+            keys, _, standings = quietly(self._levels, UNREADABLE)
+            places = coin.places(standings[:, 1])
+            drawn = answer_at(standings[:, 0], places, len(terms.answers))
+            return _recorded(keys, terms.recorded(drawn.tolist()), coin.private)
+        finally:
+            keys = standings = places = drawn = None  # no traceback may show them
+
+    @uninterrupted
     def _read(self, cost: str, hold: Callable[[], None]) -> tuple[Any, Any]:
         """The groups, in the order of their list, and their levels, which are NOT private; `cost` is what a failure
         costs."""
@@ -356,7 +373,7 @@ removal;
         removed from the list that was read."""
         levels: Any = None
         terms = self.terms
-        if isinstance(terms, DefiniteTerms):
+        if isinstance(terms, PaidTerms):
             raise TypeError("these terms have no close calls")
         try:
             keys, levels = read.pop()
@@ -395,10 +412,12 @@ removal;
 
     def _levels(self) -> tuple[Groups, Array, NDArray[np.int64]]:
         """The groups, how many people each has, and the levels for drawing answers, clipped at the mechanism's last
-        level. The result is NOT private."""
+        level, or the standings of one of several. The result is NOT private."""
         if isinstance(self.asked, ByParts):
             return ((),), np.zeros(1), np.array([self.asked.level(self.source, self.declared)], dtype=np.int64)
         keys, people, (levels,) = levels_of_all([self])
+        if isinstance(self.terms, WhichTerms):
+            return keys, people, levels
         reach = FURTHEST if isinstance(self.terms, DefiniteTerms) and self.terms.far else self.terms.reach
         return keys, people, np.clip(levels, -reach - 1, reach).astype(np.int64)
 

@@ -23,12 +23,14 @@ from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.comparisons.threshold import extreme_of, is_average
 from duotone.tables.sql.comparison import (
     Atom,
+    Choice,
     CountsComparison,
     DistinctThreshold,
     LinearThreshold,
     MeanDifference,
     ModeIs,
     QuantileThreshold,
+    TopGroup,
     Tree,
     VarianceThreshold,
     atoms,
@@ -138,7 +140,7 @@ def _number(value: Fraction | None) -> float | int | None:
 
 
 def preview(
-    tree: Tree,
+    tree: Tree | Choice,
     comparisons: Sequence[CompiledComparison],
     accuracy: Accuracy | Clearness,
     people: int,
@@ -276,6 +278,8 @@ def words(atom: Atom) -> tuple[str, str, bool]:
             return f"arithmetic of counts {atom.sign} {written(atom.limit)}", "people from flipping", False
         case ModeIs():
             return f"mode({atom.value.column}) = {_constant(atom.winner)}", "votes ahead of the strongest other", False
+        case TopGroup():
+            raise DuotoneError("which group leads has no limit in its own units: see how often it is wrong by people")
 
 
 def _linear_words(atom: LinearThreshold) -> tuple[str, str, bool]:

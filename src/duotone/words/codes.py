@@ -82,6 +82,12 @@ SENTENCES: Mapping[str, Text] = {
     "groups unused": "a list of groups is for a question with group by",
     "groups of others": "{o.groups} has no list for {by}, by which the question is grouped: give one, or leave {o.groups} out",
     "at_least unused": "{o.at_least} is for groups that are selected privately: leave it out",
+    "groups missing of several answers": "which of several answers is true is asked of listed groups: give the public list of"
+    " groups{p.groups}",
+    "options of yes and no": "which of several answers is true has no margin, no costs of mistakes, and is never too close to"
+    " call: give {o.epsilon}, and leave {o.margins} and {o.costs} out",
+    "groups missing of a leader": "which group leads is asked of a public list of groups: give it{p.groups}, or in the"
+    " question, as in where {column} in ('A', 'B')",
     "groups missing": "with group by, each group is a question of its own: give the public list of groups{p.groups}, or first"
     " ask which groups may be shown, at a price of its own",
     # the work of a question

@@ -10,7 +10,7 @@ import pytest
 import sqlglot
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.comparison import BoolOp, Settled, Tree
+from duotone.tables.sql.comparison import BoolOp, Choice, Settled, Tree
 from duotone.tables.sql.normal_form import normal_text
 from duotone.tables.sql.read_question import read_question
 from support.running import thinned
@@ -24,7 +24,7 @@ def form(text: str) -> str:
     return normal_text(sqlglot.parse_one(f"select {text}", dialect="duckdb"))  # type: ignore[arg-type]
 
 
-def parts(tree: Tree) -> object:
+def parts(tree: Tree | Choice) -> object:
     """A tree in which it does not matter which of two comparisons stands first."""
     match tree:
         case BoolOp("not", (part,)):

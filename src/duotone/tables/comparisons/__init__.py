@@ -2,8 +2,8 @@
 
 `compile_question` dispatches on the kind. `threshold` has sums over people against a limit (counts, shares, averages,
 quantiles), `difference` what needs a search (two averages, a variance), `counts` what depends on the number of people
-with each value (arithmetic of counts, a mode, distinct values). To add a kind: `sql/comparison` and
-`sql/build_comparison` (its syntax), `questions` (its level), and a case in `compile_question`.
+with each value (arithmetic of counts, a mode, distinct values), `top_group` which group leads. To add a kind:
+`sql/comparison` and `sql/build_comparison` (its syntax), `questions` (its level), and a case in `compile_question`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from duotone.tables.sql.comparison import Settled
 
 Array = NDArray[Any]
 Results = Mapping[str, Result]
-Levels = Callable[[Results, Array], NDArray[np.float64]]
+Levels = Callable[[Results, Array], NDArray[Any]]
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ FINEST = 2**20
 def mean_difference(atom: MeanDifference, declared: Dataset, reach: int) -> CompiledComparison:
     """A weighted difference, or sum, of two averages, shares or quantiles against a limit."""
     sides = atom.first, atom.second
-    _require_one_value_each(sides, declared, reach)
-    on = [_grid(side, declared) for side in sides]
+    require_one_value_each(sides, declared, reach)
+    on = [grid_of_side(side, declared) for side in sides]
     grids = {side.value.column: grid for side, grid in zip(sides, on, strict=True) if isinstance(side.value, Operand)}
     require_short(grids, declared.per_unit)
     shared = declared.unit is not None or any(all(row) for row in combinations([atom.first.where, atom.second.where])[0])
@@ -47,16 +47,18 @@ def mean_difference(atom: MeanDifference, declared: Dataset, reach: int) -> Comp
         neither = people - results["n"].people if declared.replaced else people
 
         def level(group: int, others: int | None) -> float:
-            a, b = (_side(results[name], side, group, turned) for name, side, turned in zip("ab", sides, mirrored, strict=True))
+            a, b = (
+                side_of(results[name], side, group, turned) for name, side, turned in zip("ab", sides, mirrored, strict=True)
+            )
             return difference_level(a, b, compared, reach, others)
 
         return group_levels(neither, declared, level)
 
     named = {"a": (atom.first.value, atom.first.where, on[0]), "b": (atom.second.value, atom.second.where, on[1])}
-    requests: dict[str, Request] = {name: _request(side, reach) for name, side in zip("ab", sides, strict=True)}
+    requests: dict[str, Request] = {name: request_of(side, reach) for name, side in zip("ab", sides, strict=True)}
     if declared.replaced:
         requests["n"] = Tally((1,))
-    exact = not shared and _exact(sides, declared)
+    exact = not shared and exact_sides(sides, declared)
     settled = _settled(sides, compared, mirrored, on)
     units = _units(compared, declared) if all(side.q is None for side in sides) else None
     return CompiledComparison(two_sided(named, declared.per_unit), requests, levels_of, exact, grids, settled, units, reach)
@@ -72,13 +74,15 @@ def _units(compared: Compared, declared: Dataset) -> Units:
     return DifferenceUnits(spans, compared.limit, least, most, both=compared.shared or declared.replaced)
 
 
-def _grid(side: Measure, declared: Dataset) -> Grid:
+def grid_of_side(side: Measure, declared: Dataset) -> Grid:
+    """The grid of what is averaged, or ranked."""
     if not isinstance(side.value, Operand):
         return WHETHER
     return grid_of(side.value, declared.bounds, "sum or average" if side.q is None else "compared quantile")
 
 
-def _request(side: Measure, reach: int) -> Request:
+def request_of(side: Measure, reach: int) -> Request:
+    """What the engine is asked about one side."""
     if side.q is None:
         return Ends(reach)
     if not side.q.denominator <= FINEST:
@@ -96,7 +100,8 @@ def _compared(atom: MeanDifference, on: Sequence[Grid], shared: bool) -> tuple[C
     return Compared((low, high), (abs(first), abs(second)), atom.limit, atom.strict, shared), mirrored
 
 
-def _exact(sides: Sequence[Measure], declared: Dataset) -> bool:
+def exact_sides(sides: Sequence[Measure], declared: Dataset) -> bool:
+    """Whether people on each side may have any value."""
     shares = _shares(sides)
     conditions = [side.where for side in sides] + [share for _, share in shares]
     known = combinations(conditions)[1] and independent(declared.unit, conditions, [side.value for side in sides])
@@ -110,7 +115,7 @@ def _shares(sides: Sequence[Measure]) -> list[tuple[Condition, Condition]]:
     return [(side.where, side.value) for side in sides if not isinstance(side.value, Operand)]
 
 
-def _require_one_value_each(sides: Sequence[Measure], declared: Dataset, reach: int) -> None:
+def require_one_value_each(sides: Sequence[Measure], declared: Dataset, reach: int) -> None:
     """With a unit, a person needs one value on each side; and the search must end soon."""
     most = MOST_LEVELS[declared.neighbours]
     if reach > most:
@@ -142,7 +147,8 @@ def _settled(sides: Sequence[Measure], compared: Compared, mirrored: Sequence[bo
     return None if enough else Settled(False, "no difference of values within their bounds reaches the limit")
 
 
-def _side(result: Result, side: Measure, group: int, mirrored: bool) -> AnySide:
+def side_of(result: Result, side: Measure, group: int, mirrored: bool) -> AnySide:
+    """A side in one group, with the signs of its values reversed if `mirrored`."""
     people, ends = int(result.people[group]), (result.largest.of(group), result.smallest.of(group))
     if side.q is not None:
         quantile = QuantileSide(people, side.q, *ends)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,7 +17,7 @@ from duotone.model.checks import Reduction
 from duotone.model.dataset import FLOAT_STEPS, Grid
 from duotone.tables.engines.expressions import NEAR, added, clipped, compared, holds, indicator, read, steps, unchecked
 from duotone.tables.sql.comparison import QuantileThreshold
-from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Not, Operand, both
+from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Not, Operand, Value, both
 from duotone.tables.sql.functions.function import quotient, wide
 from duotone.tables.sql.scoring import Score
 
@@ -225,6 +227,41 @@ def voting(value: Operand, where: Condition, winner: Any, how: Reduction | None)
         return {**columns, "vown": compared(columns["v"], value.kind, "=", winner)}
 
     return PersonColumns({"v": _read_where(where, value)}, how, made)
+
+
+def placed(value: Operand, where: Condition, values: Sequence[Value], how: Reduction | None) -> PersonColumns:
+    """The place of a person's value among some public ones, null for any other value or none."""
+
+    def made(columns: Expressions) -> Expressions:
+        among = [(compared(columns["v"], value.kind, "=", one), i) for i, one in enumerate(values)]
+        return {"s": ibis.cases(*among)}
+
+    return PersonColumns({"v": _read_where(where, value)}, how, made)
+
+
+def in_groups(
+    groups: Mapping[str, Condition],
+    value: Operand | Condition | None,
+    grid: Grid,
+    how: Reduction | None,
+    within: Grid,
+    *,
+    anywhere: bool = False,
+) -> PersonColumns:
+    """What a person has in each of several groups of rows, by name: a value on a grid, null for none, reduced `within` another
+    one; or, without a value, whether (or how often) there is a row. `anywhere` adds n: whether there is anything in any."""
+
+    def made(columns: Expressions) -> Expressions:
+        if not anywhere:
+            return columns
+        there = functools.reduce(operator.or_, (column.notnull() for column in columns.values()))
+        return {**columns, "n": ibis.cases((there, wide(1)), else_=wide(0))}
+
+    grids = dict.fromkeys(groups, within)
+    if value is None:
+        return PersonColumns({name: partial(indicator, where) for name, where in groups.items()}, how, made, grids)
+    orders = {name: Order(value, where, grid) for name, where in groups.items()} if isinstance(value, Operand) else {}
+    return PersonColumns({name: _stepped(value, where, grid) for name, where in groups.items()}, how, made, grids, orders)
 
 
 def _read_where(where: Condition, value: Operand) -> Callable[[Any], Any]:

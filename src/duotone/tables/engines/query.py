@@ -265,6 +265,8 @@ def _plan(
     parts: list[Any] = []
     for name, request in requests.items():
         match request:
+            case Tally() if len(request.values) > MOST_AT_ONCE:
+                parts.append(_many_tallies(people, keys, name))
             case Tally():
                 simple |= _tallies(people, name, request)
             case Ends() if name in apart:
@@ -287,6 +289,10 @@ def _plan(
     return main.mutate(**{key: main[key].cast("string") for key in keys}) if keys else main
 
 
+MOST_AT_ONCE = 64
+"""Up to this many scores are counted by an expression for each."""
+
+
 def _tallies(people: Any, name: str, request: Tally) -> dict[str, Any]:
     """How many have each score; if a score is only whether a condition holds, how many it holds for."""
     column = people[name]
@@ -295,6 +301,14 @@ def _tallies(people: Any, name: str, request: Tally) -> dict[str, Any]:
     if column.type().is_boolean():
         return {f"{name}_0": people.count(where=column)}
     return {f"{name}_{i}": people.count(where=column == value) for i, value in enumerate(request.values)}
+
+
+def _many_tallies(people: Any, keys: list[str], name: str) -> Any:
+    """The same for many scores: each with how many have it."""
+    scored = people.filter(people[name].notnull())
+    counted = scored.group_by([*keys, name]).agg(n_=scored.count())
+    each = counted[name].cast("string").concat("*", counted.n_.cast("string"))
+    return counted.agg(by=keys, **{f"{name}_tally": each.group_concat(",")})
 
 
 def _joined(main: Any, part: Any, keys: list[str]) -> Any:

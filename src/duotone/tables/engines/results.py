@@ -257,6 +257,10 @@ def result_of(columns: Any, name: str, request: Request) -> Result:
 
     nobody = nobody_ranked(columns.num_rows)
     match request:
+        case Tally() if f"{name}_tally" in columns.column_names:
+            by_value = _tallied(columns[f"{name}_tally"].to_pylist(), request.values)
+            zero = np.zeros(columns.num_rows, dtype=np.int64)
+            return Result(by_value, zero, sum(by_value.values(), zero), nobody, nobody)
         case Tally():
             names = ["people"] if request.everyone else [f"{name}_{i}" for i in range(len(request.values))]
             by_value = {value: whole(columns[column]) for value, column in zip(request.values, names, strict=True)}
@@ -276,6 +280,13 @@ def result_of(columns: Any, name: str, request: Request) -> Result:
             return Result({}, whole(columns[f"{name}_different"]), whole(columns["people"]), nobody, rarest)
         case Votes(reach):
             return Result({}, whole(columns[f"{name}_own"]), whole(columns["people"]), ends("rivals", reach + 2), nobody)
+
+
+def _tallied(texts: Sequence[str | None], values: Sequence[int]) -> Mapping[int, Array]:
+    """How many have each score, from texts of scores with their numbers of people, one for each group."""
+    pairs = [[one.partition("*") for one in text.split(",")] if text else [] for text in texts]
+    own = [{int(value): int(many) for value, _, many in each} for each in pairs]
+    return {value: np.array([one.get(value, 0) for one in own], dtype=np.int64) for value in values}
 
 
 def _around(text: str | None, below: int, people: int, request: Middle) -> tuple[list[int], list[int]]:

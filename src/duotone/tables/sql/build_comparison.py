@@ -108,7 +108,7 @@ MEASURES = ("mean", "quantile", "min", "max")
 def difference(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, alone: bool) -> Tree:
     """Two averages, shares or quantiles, each with a weight."""
     way, strict = (1 if sign in UPWARD else -1), sign in (">", "<")
-    sides = [(_measure(part), way * w) for part, w in weights.items() if isinstance(part, Aggregate)]
+    sides = [(measure(part), way * w) for part, w in weights.items() if isinstance(part, Aggregate)]
     if len(sides) != 2:
         raise DuotoneError(
             "an average divided by itself says only that it is not 0: compare it with a number, or with another one"
@@ -122,7 +122,8 @@ def difference(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, alo
     return MeanDifference(first, second, (weight, other), way * limit, strict)
 
 
-def _measure(aggregate: Aggregate) -> Measure:
+def measure(aggregate: Aggregate) -> Measure:
+    """An average, share, quantile, min or max as a side of a comparison."""
     if aggregate.kind == "mean":
         return Measure(aggregate.averaged, aggregate.where)
     value = aggregate.ordered

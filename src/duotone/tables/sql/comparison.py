@@ -9,6 +9,7 @@ from typing import Literal
 
 from duotone.errors import DuotoneError
 from duotone.model.notice import Notice
+from duotone.privacy.numbers import show
 from duotone.tables.sql.condition import Columns, Condition, Kind, Operand, Value
 
 AggregateKind = Literal[
@@ -279,7 +280,30 @@ class ModeIs:
     text: str = field(default="", compare=False, repr=False)
 
 
-Atom = LinearThreshold | QuantileThreshold | MeanDifference | ModeIs | VarianceThreshold | DistinctThreshold | CountsComparison
+@dataclass(frozen=True)
+class TopGroup:
+    """Which group has the largest (or smallest) count of rows or people, sum, average or quantile of a value: of the first
+    of equal ones, the group is the answer. Groups are the rows with each of the public `values` of a key; an empty one has
+    a count of 0, and no sum or average, and comes after all that have one."""
+
+    key: Operand
+    measure: Literal["count", "people", "sum", "mean", "quantile"]
+    where: Condition
+    largest: bool = True
+    value: Operand | Condition | None = None
+    """What is summed or averaged, or of what it is a quantile; the average of a condition is a share."""
+    q: Fraction | None = None
+    values: tuple[Value, ...] = ()
+    """The keys of the groups; () until they are known from the dataset's public list."""
+    voted: bool = False
+    """Whether it was written as a mode: then each person has one value of the key."""
+    text: str = field(default="", compare=False, repr=False)
+
+
+Atom = (
+    LinearThreshold | QuantileThreshold | MeanDifference | ModeIs | VarianceThreshold | DistinctThreshold | CountsComparison
+    | TopGroup
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -302,14 +326,43 @@ class Settled:
 Tree = Atom | BoolOp | Settled
 
 
+@dataclass(frozen=True)
+class Choice:
+    """One of several `answers`: that of the first condition that holds, or the last one of `labels`. If they are `ordered`, a
+    wrong answer should be near the true one."""
+
+    conditions: tuple[Tree, ...]
+    labels: tuple[str, ...]
+    answers: tuple[str, ...]
+    ordered: bool = False
+
+
+def word_of(value: Value) -> str:
+    """A constant as an answer.
+
+    >>> word_of("A"), word_of(Fraction(7)), word_of(Fraction("2.5")), word_of(True)
+    ('A', '7', '2.5', 'true')
+    """
+    match value:
+        case bool():
+            return str(value).lower()
+        case Fraction():
+            decimal = repr(float(value))
+            return decimal if value.denominator > 1 and Fraction(decimal) == value else show(value)
+    return str(value)
+
+
 def negation(tree: Tree) -> BoolOp:
     """Not; as exact as the tree itself."""
     return BoolOp("not", (tree,), exact=True)
 
 
-def atoms(tree: Tree, negated: bool = False) -> Iterator[tuple[Atom, bool]]:
+def atoms(tree: Tree | Choice, negated: bool = False) -> Iterator[tuple[Atom, bool]]:
     """The comparisons in order, each with whether its truth contributes to a no."""
-    if isinstance(tree, BoolOp):
+    if isinstance(tree, Choice):
+        for condition in tree.conditions:
+            yield from atoms(condition)
+    elif isinstance(tree, BoolOp):
         for part in tree.parts:
             yield from atoms(part, negated != (tree.rule == "not"))
     elif not isinstance(tree, Settled):
@@ -331,7 +384,7 @@ class ParsedQuestion:
     """A question that can be answered: its comparisons, its group columns or computed keys, which rows take part, and
     its `normal` form."""
 
-    tree: Tree
+    tree: Tree | Choice
     by: tuple[str, ...]
     where: Condition
     normal: str
@@ -355,6 +408,21 @@ class ParsedQuestion:
     """Notes about how the question was read."""
     count: tuple[str, str] | None = field(default=None, compare=False)
     """For a single count against a number: the beginning of the normal form, and that without the number."""
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answers of which one is true, in their order; () for a question with yes or no."""
+        match self.tree:
+            case Choice():
+                return self.tree.answers
+            case TopGroup():
+                return tuple(map(word_of, self.tree.values))
+        return ()
+
+    @property
+    def ordered(self) -> bool:
+        """Whether a wrong answer should be near the true one in that order, as suits brackets."""
+        return isinstance(self.tree, Choice) and self.tree.ordered
 
     @property
     def counted(self) -> str | None:

@@ -17,7 +17,17 @@ from sqlglot import exp
 from duotone.errors import DuotoneError
 from duotone.model.notice import Notice
 from duotone.tables.sql.as_written import as_sql
-from duotone.tables.sql.comparison import PRESENT, ModeIs, ParsedQuestion, PeopleTable, PublicJoin, QuantileThreshold
+from duotone.tables.sql.comparison import (
+    PRESENT,
+    Choice,
+    ModeIs,
+    ParsedQuestion,
+    PeopleTable,
+    PublicJoin,
+    QuantileThreshold,
+    TopGroup,
+    Tree,
+)
 from duotone.tables.sql.condition import (
     ALWAYS,
     NUMERIC,
@@ -39,6 +49,7 @@ from duotone.tables.sql.functions.function import as_floats
 from duotone.tables.sql.functions.numbers import as_whole
 from duotone.tables.sql.functions.texts import ORDERED, iso_date, like_number
 from duotone.tables.sql.normal_form import count_alone, normal_text
+from duotone.tables.sql.read_choice import CHOOSING, read_choice, read_top_group
 from duotone.tables.sql.read_comparison import Comparisons
 from duotone.tables.sql.read_condition import read_condition, read_operand
 from duotone.tables.sql.read_joins import TOGETHER, Tables, join_tables, refuse_bare
@@ -148,21 +159,35 @@ def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: S
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
     for condition in there:
         rows = both(condition, rows)
-    keys = _read_keys(select, columns)
-    notes = (*_without_order(select), *_without_having(select, keys, columns))
-    answers = _answers_of(select, keys, columns)
+    keys, reader = _read_keys(select, columns), Comparisons(columns, rows, unit)
+    tree: Tree | Choice
+    if select.args.get("limit") is not None:
+        tree, keys, notes = read_top_group(select, keys, reader), (), tuple[Notice, ...]()
+    else:
+        notes = (*_without_order(select), *_without_having(select, keys, columns))
+        answers = _answers_of(select, keys, columns)
+        if len(answers) != 1:
+            raise DuotoneError("a question has exactly one yes/no expression, besides the columns that it is grouped by")
+        asked = answers[0]
+        chosen = read_choice(asked, reader) if isinstance(asked.unnest(), CHOOSING) else None
+        tree = chosen or reader.tree(asked)
     labels = _labels_of(select, keys, columns)
-    if len(answers) != 1:
-        raise DuotoneError("a question has exactly one yes/no expression, besides the columns that it is grouped by")
-    reader = Comparisons(columns, rows, unit)
-    tree = reader.tree(answers[0])
     for node in select.find_all(exp.Expression):
         node.comments = None
     normal = normal_text(select)
     by, made = tuple(key.column for key in keys), tuple(key for key in keys if key.made is not None)
     equalities, count = tuple(reader.equalities), count_alone(normal)
-    head = None if count is None else (normal, count)
-    return ParsedQuestion(tree, by, rows, normal, keys=made, equalities=equalities, notes=notes, labels=labels, count=head)
+    return ParsedQuestion(
+        tree,
+        by,
+        rows,
+        normal,
+        keys=made,
+        equalities=equalities,
+        notes=notes,
+        labels=labels,
+        count=None if count is None else (normal, count),
+    )
 
 
 def _refuse_nobody(asked: ParsedQuestion, unit: str | None) -> None:
@@ -268,7 +293,7 @@ def _compared_as_text(part: Any, kinds: Columns) -> Iterator[Notice]:
     match part:
         case Compare(operand, sign, str(text)) | QuantileThreshold(operand, _, sign, str(text)):
             texts: tuple[Value, ...] = (text,)
-        case OneOf(operand, texts):
+        case OneOf(operand, texts) | TopGroup(key=operand, values=texts):
             sign = "="
         case ModeIs(operand, _, winner):
             sign, texts = "=", (winner,)

@@ -9,20 +9,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from duotone.cached import cached_property
 from duotone.errors import FailedTrial
 from duotone.model.answer import Key
 from duotone.model.dataset import Dataset
+from duotone.privacy.definition import Array
 from duotone.tables.compile_question import Compiled
-from duotone.tables.sql.comparison import ParsedQuestion, Term
+from duotone.tables.sql.comparison import Choice, ParsedQuestion, Term, TopGroup
 from duotone.tables.sql.condition import Kind, parts_of
 from duotone.tables.trial.made_up_tables import SMALL, MadeUp
 from duotone.tables.trial.plain_sql import Truths, written
 
 REACH = 4
 """The largest levels in a trial: a little more than the people of a small table."""
-Levels = Mapping[tuple[Any, ...], tuple[int, int]]
-"""Number of people and level, by the number of a made-up table and the keys of a group."""
+Standing = tuple[int, int]
+"""The number of the true answer (1 for yes, 0 for no) and the distance of any other one, less one."""
+Levels = Mapping[tuple[Any, ...], tuple[int, Standing]]
+"""Number of people and standing, by the number of a made-up table and the keys of a group."""
+
+
+def standings(levels: Array) -> list[Standing]:
+    """Levels as standings: those of yes or no, or of one of several answers (`questions.which.Standing`).
+
+    >>> standings(np.array([2, -1])), standings(np.array([[3, 9]]))
+    ([(1, 2), (0, 0)], [(3, 4)])
+    """
+    if levels.ndim == 1:
+        levels = np.stack([levels >= 0, np.where(levels >= 0, levels, -1 - levels)], axis=1)
+    return [(int(answer), int(min(distance, REACH))) for answer, distance in levels.tolist()]
 
 
 @dataclass(frozen=True)
@@ -46,7 +62,7 @@ class Asked:
     @cached_property
     def valued(self) -> bool:
         """Whether values are added up, and not only rows counted."""
-        return any(isinstance(part, Term) and part.value is not None for part in parts_of(self.question.tree))
+        return any(isinstance(part, Term | TopGroup) and part.value is not None for part in parts_of(self.question.tree))
 
 
 def judged(asked: Asked, made: MadeUp) -> bool:
@@ -73,17 +89,18 @@ class Checks:
     seed: int
 
     def neighbours(self) -> None:
-        """In every group, people and levels of neighbouring tables differ by at most 1, and only in few groups."""
+        """In every group, people and levels of neighbouring tables differ by at most 1, and only in few groups: the distances
+        of one answer do, and those of two answers are 0."""
         groups = self._groups
         empty = 0, self._nobody
         for first, second in self._neighbours():
             changed = 0
             for key in groups[first] | groups[second]:
-                (people, level), (others, other) = (self.levels.get((n, *key), empty) for n in (first, second))
-                far = abs(level - other) > 1 or (abs(people - others) > 1 and not self.asked.declared.replaced)
+                (people, one), (others, other) = (self.levels.get((n, *key), empty) for n in (first, second))
+                far = _far(one, other) or (abs(people - others) > 1 and not self.asked.declared.replaced)
                 if self._shown(key) and far:
                     self._fail("neighbours", first, second)
-                changed += (people, level) != (others, other)
+                changed += (people, one) != (others, other)
             if self.asked.question.by and changed > self.asked.most:
                 self._fail("neighbours", first, second)
 
@@ -91,15 +108,14 @@ class Checks:
         """A level is the distance to the other answer, as far as small tables show."""
         complete = {made.counts: n for n, made in enumerate(self.tables) if made.complete}
         replaced, most = self.asked.declared.replaced, SMALL
-        yes = {counts: self._level(n) >= 0 for counts, n in complete.items()}
-        for counts, n in complete.items():
-            level = self._level(n)
+        stands = {counts: self._standing(n) for counts, n in complete.items()}
+        for counts, (answer, distance) in stands.items():
             size = sum(counts)
             radius = size if replaced else most - size
-            other = [c for c in complete if yes[c] != yes[counts] and (not replaced or sum(c) == size)]
+            other = [c for c in complete if stands[c][0] != answer and (not replaced or sum(c) == size)]
             found = min((_distance(counts, c, replaced=replaced) for c in other), default=radius + 1)
-            if min(level + 1 if level >= 0 else -level, radius + 1) != min(found, radius + 1):
-                self._fail("distance", n)
+            if min(distance + 1, radius + 1) != min(found, radius + 1):
+                self._fail("distance", complete[counts])
 
     def alone(self, number: int, levels: Levels) -> None:
         """Check that one made-up table has the same levels when it is asked about alone."""
@@ -121,17 +137,22 @@ class Checks:
                 empty = next((key for key in self._listed if key not in there), None)
                 there = there & self._listed | (set() if empty is None else {empty})
             for key in there:
-                truth = known.by_table.get((n, *key), known.of_nobody)
-                people, level = self.levels.get((n, *key), (0, self._nobody))
+                truth = self._numbered(known.by_table.get((n, *key), known.of_nobody))
+                people, (answer, _) = self.levels.get((n, *key), (0, self._nobody))
                 counted = not self.asked.question.by or people == known.rows.get((n, *key), 0)
-                if not counted or (truth is not None and (level >= 0) != truth):
+                if not counted or (truth is not None and answer != truth):
                     self._fail("plain SQL", n)
 
-    @cached_property
-    def _nobody(self) -> int:
-        return int(self.compiled.level_of_nobody().clip(-REACH - 1, REACH)[0])
+    def _numbered(self, truth: int | None) -> int | None:
+        """The number of an answer by plain SQL: of several conditions, that of the answer of the first that holds."""
+        tree = self.asked.question.tree
+        return tree.answers.index(tree.labels[truth]) if isinstance(tree, Choice) and truth is not None else truth
 
-    def _level(self, number: int) -> int:
+    @cached_property
+    def _nobody(self) -> Standing:
+        return standings(self.compiled.level_of_nobody())[0]
+
+    def _standing(self, number: int) -> Standing:
         return self.levels.get((number,), (0, self._nobody))[1]
 
     @cached_property
@@ -179,8 +200,18 @@ class Checks:
         """A made-up table, with its level or those of its groups."""
         made = self.tables[number]
         people = [s.rows for s, many in zip(made.strangers, made.counts, strict=True) for _ in range(many)]
-        levels = {" ".join(key[1:]): level for key, (_, level) in self.levels.items() if key[0] == number}
-        return {"levels": levels or self._nobody, "people": people}
+        levels = {" ".join(key[1:]): self._said(one) for key, (_, one) in self.levels.items() if key[0] == number}
+        return {"levels": levels or self._said(self._nobody), "people": people}
+
+    def _said(self, standing: Standing) -> Any:
+        """A standing as a level, or as a word with its distance."""
+        (answer, distance), answers = standing, self.asked.question.answers
+        return [answers[answer], distance] if answers else distance if answer else -1 - distance
+
+
+def _far(one: Standing, other: Standing) -> bool:
+    """Whether these standings are too far apart for neighbours."""
+    return abs(one[1] - other[1]) > 1 if one[0] == other[0] else max(one[1], other[1]) > 0
 
 
 def _named(made: MadeUp) -> int:

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any
 
 from duotone.model.dataset import Bounds
-from duotone.tables.sql.comparison import ModeIs, QuantileThreshold
+from duotone.tables.sql.comparison import ModeIs, QuantileThreshold, TopGroup
 from duotone.tables.sql.condition import Compare, Formula, Kind, Like, OneOf, parts_of
 
 FAR = 2**53
@@ -76,6 +76,8 @@ class Constants:
                     every += [part.pattern, part.pattern.strip("%^$").replace("%", "a").replace("_", "b")]
                 case Formula():
                     every += part.parts
+                case TopGroup():
+                    every += part.values
                 case QuantileThreshold() | ModeIs():
                     every += [getattr(part, name, None) for name in ("limit", "written", "winner")]
                 case _:

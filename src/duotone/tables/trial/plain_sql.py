@@ -50,10 +50,11 @@ class Unknown(Exception):
 @dataclass(frozen=True)
 class Truths:
     """Answers by the number of a made-up table and the keys of a group, and the answer without people; None if rounding
-    or clipping may decide."""
+    or clipping may decide. Of several conditions an answer is the number of the first that holds, and of groups that of the
+    one that leads."""
 
-    by_table: Mapping[tuple[Any, ...], bool | None]
-    of_nobody: bool | None
+    by_table: Mapping[tuple[Any, ...], int | None]
+    of_nobody: int | None
     rows: Mapping[tuple[Any, ...], int]
     """How many rows there are, which are people if plain SQL can judge."""
 
@@ -64,11 +65,12 @@ def truths(
     tables: Mapping[str, str],
     checks: Sequence[str],
     clips: Mapping[str, Bounds] = MappingProxyType({}),
+    groups: Sequence[str] = (),
 ) -> Truths:
     """Like `_truths`; if that fails, plain SQL has no answer. A failure that no value explains is our mistake: its name
     is logged, which the test suite treats as a failure."""
     try:
-        return _truths(connection, text, tables, checks, clips)
+        return _truths(connection, text, tables, checks, clips, groups)
     except (Unknown, RecursionError, *BY_VALUE):  # a long chain of conditions exceeds Python's recursion limit
         raise Unknown from None
     except Exception as error:
@@ -78,16 +80,23 @@ def truths(
 
 
 def _truths(
-    connection: Any, text: str, tables: Mapping[str, str], checks: Sequence[str], clips: Mapping[str, Bounds]
+    connection: Any,
+    text: str,
+    tables: Mapping[str, str],
+    checks: Sequence[str],
+    clips: Mapping[str, Bounds],
+    groups: Sequence[str],
 ) -> Truths:
     """The truth in each made-up table. `tables` are their registered names, by the names that a question may use, the
     first for any other name; `checks` are conditions that exclude rounded rows, and clipped ones unless `clips` covers
-    them."""
+    them. If it is asked which of some `groups` leads, the engine has their numbers, and the first of the largest leads."""
     select = _select(text)
+    leads = _as_groups(select) if groups else None
     keys = _keys(select, {row[0].lower() for row in connection.execute(f"describe {next(iter(tables.values()))}").fetchall()})
     fit = " and ".join(checks) or "true"
-    answer, base = _judged(_clipped(_answer(select), clips)), next(iter(tables))
-    for clause in ("having", "order"):
+    base = next(iter(tables))
+    answer = _judged(_clipped(_answer(select), clips)) if leads is None else _double(_ruled(leads.measure))
+    for clause in ("having", "order", "limit"):
         select.set(clause, None)
     for each in [one for one in select.find_all(exp.Select) if one.args.get("from_") is None]:
         called = {column.table for column in each.find_all(exp.Column) if column.table}
@@ -117,12 +126,60 @@ def _truths(
     select.set("expressions", [*select.expressions, *(key.copy() for key in keys)])
     ((_, of_nobody, _),) = connection.execute(nobody.sql(dialect="duckdb")).fetchall()
     rows = connection.execute(select.sql(dialect="duckdb")).fetchall()
-    said = {"yes": True, "no": False, None: None}
     named = [
         ((number, *map(written, key)), fits, verdict, many) for fits, verdict, many, number, *key in rows if None not in key
     ]
-    answers = {key: said[verdict] if fits else None for key, fits, verdict, _ in named}
-    return Truths(answers, said[of_nobody], {key: many for key, *_, many in named})
+    if leads is not None:
+        return Truths(leads.of_all(named, groups), 0, {})
+    answers = {key: _number(verdict) if fits else None for key, fits, verdict, _ in named}
+    return Truths(answers, _number(of_nobody), {key: many for key, *_, many in named})
+
+
+@dataclass(frozen=True)
+class _Leads:
+    """What orders groups, which of them is first, and whether an empty one has 0, as a count, or nothing."""
+
+    measure: exp.Expr
+    largest: bool
+    counted: bool
+
+    def of_all(self, named: Sequence[tuple[Any, ...]], groups: Sequence[str]) -> dict[tuple[Any, ...], int | None]:
+        """The number of the group that leads, by made-up table, from each group's value."""
+        tables: dict[int, dict[str, Any]] = {}
+        unfit = {number for (number, _), fits, *_ in named if not fits}
+        for (number, key), _, value, _ in named:
+            tables.setdefault(number, {})[key] = value
+        return {(n,): None if n in unfit else self._of([own.get(group) for group in groups]) for n, own in tables.items()}
+
+    def _of(self, values: Sequence[float | None]) -> int | None:
+        known = [0.0 if value is None and self.counted else value for value in values]
+        there = [(value if self.largest else -value) for value in known if value is not None]
+        if not there:
+            return 0
+        most = max(there)
+        if any(value != most and abs(value - most) <= CLOSE * (1 + abs(value) + abs(most)) for value in there):
+            return None
+        return known.index(most if self.largest else -most)
+
+
+def _as_groups(select: exp.Select) -> _Leads:
+    """A question which group leads as one for the value of every group; a mode is a count by its operand."""
+    order = select.args.get("order")
+    if order is not None:
+        (by,) = order.expressions
+        return _Leads(by.this, bool(by.args.get("desc")), isinstance(by.find(exp.AggFunc), exp.Count))
+    (asked,) = (e.unalias().unnest() for e in select.expressions)
+    if isinstance(asked, exp.Filter):
+        select.where(asked.expression.this, copy=False)
+        asked = asked.this
+    select.set("expressions", [asked.this.copy()])
+    select.set("group", exp.Group(expressions=[asked.this.copy()]))
+    return _Leads(exp.Count(this=exp.Star()), largest=True, counted=True)
+
+
+def _number(verdict: str | None) -> int | None:
+    """An answer as it is compared: yes is 1, no is 0, and one of several has its number."""
+    return None if verdict is None else int(verdict == "yes") if verdict in ("yes", "no") else int(verdict)
 
 
 def written(value: Any) -> str:
@@ -316,11 +373,29 @@ def _renamed(select: exp.Select, tables: Mapping[str, str], base: str) -> None:
 
 
 def _judged(asked: exp.Expr) -> exp.Expr:
-    """'yes' or 'no', which also stands for unknown; null if rounding may decide."""
+    """'yes' or 'no', which also stands for unknown; the number of the first condition that holds; null if rounding may
+    decide."""
     close: list[str] = []
-    said = _decided(asked, close)
-    verdict = f"case when {said} then 'yes' else 'no' end"
+    tests = _conditions(asked.unnest())
+    if tests:
+        whens = " ".join(f"when {_decided(test, close)} then '{i}'" for i, test in enumerate(tests))
+        verdict = f"case {whens} else '{len(tests)}' end"
+    else:
+        verdict = f"case when {_decided(asked, close)} then 'yes' else 'no' end"
     return sqlglot.parse_one(f"case when not ({' or '.join(close)}) then {verdict} end" if close else verdict, dialect="duckdb")
+
+
+def _conditions(node: exp.Expr) -> list[exp.Expr]:
+    """The conditions of a case, or those of brackets from the last on; none of another expression."""
+    match node:
+        case exp.Case():
+            return [part.this for part in node.args["ifs"]]
+        case exp.If():
+            return [node.this]
+        case exp.Anonymous() if node.name.lower() == "bracket":
+            value, *limits = node.expressions
+            return [exp.GTE(this=value.copy(), expression=limit.copy()) for limit in reversed(limits)]
+    return []
 
 
 def _decided(node: exp.Expr, close: list[str]) -> str:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -42,10 +43,11 @@ from duotone.tables.sql.comparison import (
     PersonAggregate,
     PublicJoin,
     QuantileThreshold,
+    TopGroup,
     VarianceThreshold,
 )
 from duotone.tables.sql.condition import ALWAYS, Compare, Kind, OneOf, Operand, columns_read, parts_of
-from duotone.tables.trial.checks import REACH, Asked, Checks, Levels, judged
+from duotone.tables.trial.checks import REACH, Asked, Checks, Levels, judged, standings
 from duotone.tables.trial.made_up_tables import (
     PERSON,
     TABLE,
@@ -64,9 +66,11 @@ CROWDS, CROWD = range(2, 101), 6
 NEAR, WHOLE = 10**6, ("integer", "float", "text", "boolean")
 """Most constants and kinds whose neighbours are all among the critical values, so that distances can be searched
 for."""
-CLIPPED = LinearThreshold, MeanDifference, VarianceThreshold
+CLIPPED = LinearThreshold, MeanDifference, VarianceThreshold, TopGroup
 AS_THEY_ARE = Compare, OneOf, QuantileThreshold, ModeIs, DistinctThreshold
 """Parts of a question that use values within their bounds as well as those beyond."""
+GROUPS = 3
+"""Most groups of which it is tried which one leads."""
 KEPT = 10_000
 """Questions whose trials are remembered."""
 _PASSED: dict[str, None] = {}
@@ -102,6 +106,7 @@ def require_trial(asked: Asked) -> None:
 
 def _tried(asked: Asked, seed: int) -> None:
     draw = random.Random(seed)
+    asked = _of_few_groups(asked)
     constants = Constants.of(asked.question)
     clips = _clips(asked)
     layout = _layout(asked, constants, clips)
@@ -122,7 +127,8 @@ def _tried(asked: Asked, seed: int) -> None:
             registered = {name: _plain_rows(source, asked, tables) for name, source in private.items()}
             registered |= {name: table.source.name for name, table in public.items()}
             fit = _unclipped(asked, compiled, layout, clips)
-            checks.plain(truths(engine.connection.con, asked.question.text, registered, fit, clips))
+            groups = asked.question.answers if isinstance(asked.question.tree, TopGroup) else ()
+            checks.plain(truths(engine.connection.con, asked.question.text, registered, fit, clips, groups))
 
 
 @contextmanager
@@ -141,6 +147,14 @@ def _empty_engine() -> Iterator[DuckDB]:
         close()  # another thread's trial was faster
     else:
         _IDLE.append((engine, close))
+
+
+def _of_few_groups(asked: Asked) -> Asked:
+    """The same question which group leads, with fewer groups: each is compared with each other alike."""
+    tree = asked.question.tree
+    if not isinstance(tree, TopGroup):
+        return asked
+    return replace(asked, question=replace(asked.question, tree=replace(tree, values=tree.values[:GROUPS])))
 
 
 def _clips(asked: Asked) -> Mapping[str, Bounds]:
@@ -190,7 +204,7 @@ def _outer_columns(asked: Asked, layout: Layout) -> list[str]:
 
 def _share(asked: Asked) -> float:
     """Fewer tables if levels are searched for."""
-    slow = MeanDifference | VarianceThreshold | CountsComparison
+    slow = MeanDifference | VarianceThreshold | CountsComparison | TopGroup
     return 0.5 if any(isinstance(part, slow) for part in parts_of(asked.question.tree)) else 1.0
 
 
@@ -225,6 +239,11 @@ def _layout(asked: Asked, constants: Constants, clips: Collection[str]) -> Layou
                 held = (key[i] if kind in ("text", "untyped") else typed(written(key[i]), kind) for key in asked.listed[:3])
                 keys = dict.fromkeys(key for key in held if key is not None)
                 own[column] = Values((None, *keys), own[column].odd)
+    first = next(iter(values.values()))
+    if isinstance(question.tree, TopGroup) and (held_by := first.get(question.tree.key.column)) is not None:
+        listed = [int(value) if isinstance(value, Fraction) else value for value in question.tree.values]
+        others = [value for value in held_by.usual if value is not None and value not in listed]
+        first[question.tree.key.column] = Values((None, *listed, *others[:1]), held_by.odd)
     rows = 1 if declared.max_rows is None else declared.max_rows
     stored = all(o.made is None and o.reading is None for o in parts_of(question) if isinstance(o, Operand))
     ends = [end for bounds in declared.bounds.values() for end in (bounds.low, bounds.high)]
@@ -253,7 +272,7 @@ def _levels(
     population = People(source, compiled.rows, declared.unit, by, asked.most, asked.listed, trial=number is None)
     keys, people, (levels,) = levels_of(population, [(question, compiled)])
     numbered = keys if number is None else ((number, *key) for key in keys)
-    both = zip(people.tolist(), levels.clip(-REACH - 1, REACH).astype(int).tolist(), strict=True)
+    both = zip(people.tolist(), standings(levels), strict=True)
     return compiled, {(n, *map(written, key)): each for (n, *key), each in zip(numbered, both, strict=True)}
 
 
