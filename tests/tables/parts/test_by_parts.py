@@ -43,7 +43,7 @@ def inside(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         asked.append(rows)
         return rule[0](rows)
 
-    monkeypatch.setattr(question, "answer_of", answer_of)
+    monkeypatch.setattr(question, "answers", lambda parts, task: (answer_of(rows, task) for rows in parts))
     monkeypatch.setattr(question, "tried", lambda *_: ("", Isolation(True, True, True)))
     return [asked, rule]
 

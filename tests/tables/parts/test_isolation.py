@@ -12,13 +12,18 @@ import pytest
 
 import support.part_functions as hostile
 from duotone.resources import temporary_folder
-from duotone.tables.parts import inside, isolation
-from duotone.tables.parts.isolation import answer_of, tried
+from duotone.tables.parts import inside
+from duotone.tables.parts.isolation import Nursery, answers, tried
 
 LONG = [hostile.sleeps, hostile.spins, hostile.ignores_signals_and_spins]
 OUTSIDE = [hostile.writes, hostile.starts, hostile.kills, hostile.talks, hostile.unlocks]
 ROWS = pa.table({"patient": ["a", "b", "c"], "days": [3.0, 9.0, 12.0], "age": [30.0, 50.0, 61.0]})
 FILES = [hostile.__file__, str(Path(hostile.__file__).with_name("__init__.py"))]
+
+
+def answer_of(rows: pa.Table, task: dict[str, Any]) -> bool:
+    (yes,) = answers([rows], task)
+    return yes
 
 
 def of(function: Any, **changes: Any) -> dict[str, Any]:
@@ -58,8 +63,7 @@ def test_anything_else_is_a_no_and_shows_nowhere(function: Any, capfd: pytest.Ca
 
 @pytest.mark.slow
 @pytest.mark.parametrize("function", LONG, ids=lambda function: function.__name__)
-def test_what_takes_too_long_is_a_no(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolation, "STARTING", 8.0)
+def test_what_takes_too_long_is_a_no(function: Any) -> None:
     since = time.monotonic()
     assert not answer_of(ROWS, of(function, seconds=1))
     assert time.monotonic() - since < 30
@@ -93,7 +97,17 @@ def test_without_namespaces_names_of_files_can_be_found() -> None:
 
 @pytest.mark.slow
 def test_a_part_remembers_no_other() -> None:
-    assert [answer_of(ROWS.slice(0, many), of(hostile.remembers)) for many in (1, 2, 3)] == [False] * 3
+    assert [*answers([ROWS.slice(0, many) for many in (1, 2, 3)], of(hostile.remembers))] == [False] * 3
+
+
+@pytest.mark.slow
+def test_what_ends_its_process_or_the_nursery_is_one_no(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Nursery(frames=True) as nursery:
+        crashed = nursery.asked(ROWS, of(hostile.crashes))[1]
+        assert crashed != inside.YES
+        assert nursery.asked(ROWS, of(hostile.everybody))[1] == inside.YES
+        nursery._started.kill()  # type: ignore[union-attr]
+        assert nursery.asked(ROWS, of(hostile.everybody))[1] == inside.YES
 
 
 SAYS_YES = "select true"

@@ -1,7 +1,7 @@
-"""Inside a part's process: read its rows, lock the process, ask, and end with `YES` or not.
+"""Inside the nursery, which makes a child for each part; and inside a child: read the part's rows, lock the process, ask,
+and end with `YES` or not.
 
-It is run as a script by an interpreter of its own (`isolation`), which knows nothing but the task in its folder: no
-other part has run in it, and none will.
+It is run as a script by an interpreter of its own (`isolation`). The nursery reads no row and runs no question.
 """
 
 from __future__ import annotations
@@ -14,11 +14,16 @@ import os
 import runpy
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 YES, NO, UNHIDDEN = 79, 78, 77
 """How a part's process ends: its answer is a plain yes; anything else; the system permits no namespaces."""
+ENDED = b"ended "
+"""What the nursery says before the code with which a child ended."""
+STARTING = 2.0
+"""Seconds by the clock for a child to begin, beyond those of the question."""
 SETTINGS = {
     "memory_limit": "'{memory}MiB'", "threads": "1", "temp_directory": "''", "max_temp_directory_size": "'0MiB'",
     "python_enable_replacements": "false", "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
@@ -30,10 +35,58 @@ NAMED = ("ParserException", "BinderException", "CatalogException", "SyntaxExcept
 """Errors of DuckDB about a question's text and the table's columns."""
 
 
-def main(folder: str) -> None:
+def nursery() -> None:
+    """Import what questions need; then, for each line, make a child that answers the task in that folder, and say how it
+    ended. Nothing else comes back, and no child lives when the next begins."""
+    first = json.loads(sys.stdin.buffer.readline())
+    sys.path[:] = first["path"]
+    _end_with_parent()
+    libraries = _imported(frames=first["frames"])
+    _say(NO)
+    for line in sys.stdin.buffer:
+        folder = line.decode().rstrip("\n")
+        task = json.loads(Path(folder, "task.json").read_text(encoding="utf-8"))
+        child = os.fork()
+        if not child:
+            _alone(folder, task, libraries)
+        _say(_ended(child, task["seconds"] + STARTING))
+
+
+def _say(code: int) -> None:
+    os.write(1, ENDED + str(code).encode() + b"\n")
+
+
+def _alone(folder: str, task: Any, libraries: Any) -> None:
+    """A child's whole life: without its parent's pipes, unless it may say what is wrong."""
+    try:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        if not task["trial"]:
+            os.dup2(nothing, 1)
+        main(folder, task, libraries)
+    finally:
+        os._exit(NO)
+
+
+def _ended(child: int, seconds: float) -> int:
+    """The code with which a child ends; it is killed, with what it started, when its time is over."""
+    until = time.monotonic() + seconds
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if not ended and time.monotonic() < until:
+            time.sleep(0.005)
+            continue
+        with contextlib.suppress(OSError):
+            os.killpg(child, signal.SIGKILL)
+        if not ended:
+            os.waitpid(child, 0)
+            return NO
+        return os.waitstatus_to_exitcode(status)
+
+
+def main(folder: str, task: Any, libraries: Any) -> None:
     """Answer the task in this folder, by the code with which the process ends."""
-    task = json.loads(Path(folder, "task.json").read_text(encoding="utf-8"))
-    sys.path[:] = task["path"]
     from duotone.tables.parts import sandbox
 
     rows = Path(folder, "rows.arrow").read_bytes()
@@ -44,16 +97,16 @@ def main(folder: str) -> None:
             os._exit(UNHIDDEN)
         inner = os.fork()  # the first process of its own numbers
         if inner:
-            os._exit(_ended(inner))
+            os._exit(YES if os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1]) == YES else NO)
         _end_with_parent()
     memory = sandbox.memory_of_this()
+    os.chdir(folder)
     if task["hide"]:
         os.chroot(task["root"])
         os.chdir("/")
         folders, files = ["/"], []  # of that tree
     layers = {"hidden": task["hide"], "fenced": sandbox.fence(folders, files, [] if task["hide"] else task["listed"])}
     question = _sql if "sql" in task else _function
-    libraries = _imported(frames="sql" not in task)
     sandbox.limit(memory, task["memory"], task["seconds"])
     layers["filtered"] = sandbox.filtered()
     table = libraries["pyarrow"].ipc.open_stream(rows).read_all()
@@ -67,10 +120,6 @@ def _end_with_parent() -> None:
     """This process is killed when the one that started it ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
-
-
-def _ended(inner: int) -> int:
-    return YES if os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1]) == YES else NO
 
 
 def _imported(*, frames: bool) -> dict[str, Any]:
@@ -119,11 +168,8 @@ def _function(task: Any, table: Any, libraries: Any, trial: bool) -> Any:
         return f"{type(error).__name__}{missing}"[:300] if trial else None
     if trial:
         return ""
-    return function(table.to_pandas() if "pandas" in libraries else table)
+    return function(table.to_pandas(use_threads=False) if "pandas" in libraries else table)
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1])
-    finally:
-        os._exit(NO)
+    nursery()

@@ -1,20 +1,26 @@
-"""A question of one part, in a process of its own that knows nothing but the part's rows and is killed in the end."""
+"""Questions of parts, each in a process of its own that knows nothing but its part's rows and is killed in the end.
+
+Libraries are slow to import. So a fresh interpreter, the nursery, imports them, and makes a child of itself for each part:
+it has seen no row and run no question, and so has each child when it begins.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -26,8 +32,8 @@ from duotone.tables.parts import inside
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")}
 """Libraries of linear algebra keep to one thread."""
-STARTING = 10.0
-"""Seconds by the clock, beyond the part's own, for an interpreter to start and to import libraries."""
+IMPORTING = 60.0
+"""Seconds by the clock for the nursery to import libraries."""
 
 
 @dataclass(frozen=True)
@@ -47,82 +53,115 @@ class Isolation:
         return self.hidden and self.filtered
 
 
-def answer_of(rows: pa.Table, task: Mapping[str, Any]) -> bool:
-    """Whether a part's answer is a plain yes. Anything else is a no: an error, another value, too much time or memory.
+def answers(parts: Iterable[pa.Table], task: Mapping[str, Any]) -> Iterator[bool]:
+    """Whether each part's answer is a plain yes, one after the other. Anything else is a no: an error, another value, too
+    much time or memory.
 
-    Guarantee: nothing but this bit comes back, and what the process started, wrote or used is gone when it does. It
-    depends on these rows, on the task, and on chance.
+    Guarantee: nothing but this bit comes back of a part, and what its process started, wrote or used is gone when it does.
+    It depends on the part's rows, on the task, and on chance.
     """
-    ended: int | None = None
-    with (
-        contextlib.suppress(OSError, subprocess.SubprocessError, pa.ArrowException, MemoryError),
-        _started(rows, task) as (process, seconds),
-    ):
-        ended = process.wait(seconds)
-    return ended == inside.YES
+    with Nursery(frames="sql" not in task) as nursery:
+        for rows in parts:
+            ended = None
+            with contextlib.suppress(OSError, ValueError, pa.ArrowException, MemoryError):
+                _, ended = nursery.asked(rows, task)
+            yield ended == inside.YES
 
 
 def tried(rows: pa.Table, task: Mapping[str, Any]) -> tuple[str, Isolation]:
     """Ask about a table without rows: what is wrong with the question, if anything, and how the process was kept apart.
     Nothing in it is private."""
-    for hide in (True, False):
-        said, ended = b"", None
-        with (
-            contextlib.suppress(subprocess.TimeoutExpired),
-            _started(rows, {**task, "trial": True, "hide": hide}) as (process, seconds),
-        ):
-            said, _ = process.communicate(timeout=seconds)
-            ended = process.returncode
-        if ended == inside.UNHIDDEN or (hide and not said):
-            continue
-        with contextlib.suppress(ValueError):
-            document = json.loads(said.splitlines()[-1] if said else b"")
-            return document.pop("wrong"), Isolation(**document)
+    with Nursery(frames="sql" not in task) as nursery:
+        for hide in (True, False):
+            said, ended = nursery.asked(rows, {**task, "trial": True, "hide": hide})
+            if ended == inside.UNHIDDEN or (hide and not said):
+                continue
+            with contextlib.suppress(ValueError, IndexError):
+                document = json.loads(said.splitlines()[-1])
+                return document.pop("wrong"), Isolation(**document)
     raise DuotoneError(
         "this question cannot be asked of parts: without rows it does not end within its limits, or not as it should (parts)"
     )
 
 
+class Nursery:
+    """The fresh interpreter, during a block; a new one if it ends before."""
+
+    def __init__(self, *, frames: bool) -> None:
+        self._frames = frames
+        self._started: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._end()
+
+    def asked(self, rows: pa.Table, task: Mapping[str, Any]) -> tuple[bytes, int | None]:
+        """What a child for these rows said, if it may say something, and the code with which it ended; None if the nursery
+        did not live to tell."""
+        with _folder(rows, task) as folder:
+            for _ in range(2):  # an earlier child may have ended the nursery
+                said = self._exchange(self._alive(), folder, task["seconds"] + 2 * inside.STARTING)
+                before, _, code = said.rpartition(inside.ENDED)
+                if code:
+                    return before, int(code)
+                self._end()
+        return b"", None
+
+    def _alive(self) -> subprocess.Popen[bytes]:
+        if self._started is None or self._started.poll() is not None:
+            self._end()
+            self._started = subprocess.Popen(
+                [sys.executable, "-I", "-B", "-X", "utf8", inside.__file__], cwd=temporary_folder(), start_new_session=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                env={"LANG": "C.UTF-8", "TZ": "UTC", **ONE_THREAD},
+            )  # fmt: skip
+            first = json.dumps({"path": [os.path.realpath(entry or ".") for entry in sys.path], "frames": self._frames})
+            self._exchange(self._started, first, IMPORTING)
+        return self._started
+
+    def _exchange(self, process: subprocess.Popen[bytes], line: str, seconds: float) -> bytes:
+        """Send a line; what comes back up to the end of a line that says how it ended, without the line's end; empty if
+        that takes too long."""
+        if process.stdin is None or process.stdout is None:
+            raise TypeError("the nursery has pipes")
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(line.encode() + b"\n")
+            process.stdin.flush()
+        said, until = b"", time.monotonic() + seconds
+        while not (said.endswith(b"\n") and inside.ENDED in said[-len(inside.ENDED) - 5 :]):
+            ready, _, _ = select.select([process.stdout], [], [], max(0.0, until - time.monotonic()))
+            more = os.read(process.stdout.fileno(), 2**16) if ready else b""
+            if not more:
+                return b""
+            said += more
+        return said[:-1]
+
+    def _end(self) -> None:
+        """Kill the nursery with its session."""
+        process, self._started = self._started, None
+        if process is None:
+            return
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+
+
 @contextmanager
-def _started(rows: pa.Table, task: Mapping[str, Any]) -> Iterator[tuple[subprocess.Popen[bytes], float]]:
-    """A fresh interpreter with one part's rows in a folder of its own; both are gone after the block."""
+def _folder(rows: pa.Table, task: Mapping[str, Any]) -> Iterator[str]:
+    """A folder with one part's rows and its task, and nothing else; gone after the block."""
     folder = tempfile.mkdtemp(dir=temporary_folder())
-    process: Any = None
     try:
         with pa.OSFile(f"{folder}/rows.arrow", "wb") as sink, pyarrow.ipc.new_stream(sink, rows.schema) as stream:
             stream.write_table(rows)
-        root = f"{folder}/root"
-        os.mkdir(root)
-        everything = {
-            "trial": False,
-            "path": _importable(),
-            "package": str(Path(duotone.__file__).parent),
-            "root": root,
-            **task,
-        }
-        Path(folder, "task.json").write_text(json.dumps(everything), encoding="utf-8")
-        command = [sys.executable, "-I", "-B", "-X", "utf8", inside.__file__, folder]
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if task.get("trial") else subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, cwd=folder, env={"HOME": folder, "LANG": "C.UTF-8", "TZ": "UTC", **ONE_THREAD},
-            start_new_session=True,
-        )  # fmt: skip
-        yield process, task["seconds"] + STARTING
+        os.mkdir(f"{folder}/root")
+        whole = {"trial": False, "package": str(Path(duotone.__file__).parent), "root": f"{folder}/root", **task}
+        Path(folder, "task.json").write_text(json.dumps(whole), encoding="utf-8")
+        yield folder
     finally:
-        if process is not None:
-            _ended(process)
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _ended(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process with its session."""
-    with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
-
-
-def _importable() -> list[str]:
-    """Where Python finds libraries, by places that stay the same in another folder and file tree."""
-    return [os.path.realpath(entry or ".") for entry in sys.path]

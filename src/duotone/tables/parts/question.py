@@ -20,7 +20,8 @@ from duotone.questions.by_parts import parts_level
 from duotone.tables.engines.engine import Source
 from duotone.tables.engines.expressions import read
 from duotone.tables.parts.division import divided
-from duotone.tables.parts.isolation import STARTING, Isolation, answer_of, tried
+from duotone.tables.parts.inside import STARTING
+from duotone.tables.parts.isolation import Isolation, answers, tried
 from duotone.tables.parts.sandbox import own_folders
 from duotone.tables.sql.condition import Operand
 from duotone.tables.sql.syntax import ENDINGS
@@ -92,7 +93,7 @@ class ByParts:
         try:
             rows = source.run(rows_of(source, declared))
             each = divided(rows, declared.unit, self.key or os.urandom(16), self.parts)
-            return parts_level(sum(answer_of(part, self.task) for part in each), self.parts, declared.neighbours)
+            return parts_level(sum(answers(each, self.task)), self.parts, declared.neighbours)
         finally:
             rows = None  # no traceback may show them
 
