@@ -20,7 +20,7 @@ from duotone.model.accuracy import Clearness
 from duotone.model.cost import CloseCallCharge, Left, Quote
 from duotone.release.coin import Coin, insecure_test_seed
 from duotone.tables.ask import ask
-from duotone.tables.check_question import prepare
+from duotone.tables.check_question import prepare, prepare_all, prepare_groups
 from support.running import EXHAUSTIVE
 
 QUESTION = ThreeWay(ApproxDP("0.05"))
@@ -204,6 +204,20 @@ def test_without_a_ledger_nothing_is_answered() -> None:
         assert "close_calls" not in repr(prepared)
     with pytest.raises(DuotoneError, match="leave epsilon, delta, costs, margins and max_groups out"):
         prepare(table(), "count(*) > 5", QUESTION, max_groups=2)
+
+
+def test_groups_and_prices_are_of_definite_answers() -> None:
+    with pytest.raises(DuotoneError, match="never too close to call"):
+        prepare_groups(table(), "g", QUESTION)  # type: ignore[arg-type]
+    for options in ({"epsilon": 1}, {"delta": "1e-6"}, {"one_of": 3}):
+        for refused in (lambda given: prepare(table(), "count(*) > 3", QUESTION, **given), several):
+            with pytest.raises(DuotoneError, match="leave"):
+                refused(options)
+
+
+def several(options: dict[str, Any]) -> None:
+    with prepare_all(table(), ["count(*) > 3", "count(*) > 4"], QUESTION, **options):
+        pass
 
 
 def test_pages_and_words(ledger: Ledger) -> None:

@@ -11,8 +11,8 @@ from duotone.model.notice import Notice, Refusal
 from duotone.model.wanted import Wanted
 from duotone.privacy.numbers import Given
 from duotone.privacy.text import Definition
-from duotone.tables.check_question import ToPrice, pass_over, question_budget, question_terms
-from duotone.tables.declared import declared_by, open_tables, redeclared, require_same_columns, unit_in
+from duotone.tables.check_question import ToPrice, dataset_and_budget, pass_over, question_terms
+from duotone.tables.declared import open_tables, redeclared, require_same_columns, unit_in
 from duotone.tables.engines.engine import Source, closed_on_error
 from duotone.tables.parts.question import ByParts, Function, by_parts, require_parts
 from duotone.tables.prepared import Prepared
@@ -51,10 +51,8 @@ def prepare_by_parts(
     Guarantee: one person more or less changes the answer of one part at most (`duotone.questions.by_parts`), whatever is asked.
     """
     require_parts(parts, part_seconds, part_memory)
-    declared |= {} if people is None or wrong is not None else {"people": people}
-    dataset = declared_by(source, declared)
     given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "wrong": wrong, "one_of": one_of, "price": price}
-    budget = privacy if isinstance(privacy, ThreeWay) else question_budget(dataset, privacy, **given, people=people)
+    dataset, budget = dataset_and_budget(source, privacy, declared, people=people, **given)
     if dataset.also or dataset.public:
         raise Refusal("tables beside parts")
     own, _ = open_tables(dataset)

@@ -106,14 +106,10 @@ def prepare(
     share the budget by one Rényi order, if that takes fewer people (`duotone.line.choice.shared_by`). By default they do so
     where that takes half as many: at (1, 10^−6) from about 8 groups on.
     """
-    declared |= {} if people is None or wrong is not None else {"people": people}
-    dataset = declared_by(source, declared)
     given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "wrong": wrong, "one_of": one_of, "price": price}
-    if isinstance(privacy, ThreeWay) and not all(
-        each is None for each in (*given.values(), costs, margins, dataset.max_groups)
-    ):
+    dataset, budget = dataset_and_budget(source, privacy, declared, people=people, **given)
+    if isinstance(budget, ThreeWay) and not all(each is None for each in (costs, margins, dataset.max_groups)):
         raise Refusal("options of definite answers")
-    budget = privacy if isinstance(privacy, ThreeWay) else question_budget(dataset, privacy, **given, people=people)
     note = pass_over if isinstance(source, Dataset) else at_once
     return _prepared(dataset, question, budget, costs, note, margins)
 
@@ -121,14 +117,23 @@ def prepare(
 QuestionBudget = Definition | ThreeWay | ToPrice
 
 
-def question_budget(dataset: Dataset, privacy: object, *, people: Any = None, **given: Any) -> Definition | ToPrice:
-    """The budget of a question, or of several that share it."""
-    if isinstance(privacy, Definition | ToPrice) and all(each is None for each in given.values()):
-        return privacy
-    budget = budget_of(privacy, **given, people=None if given.get("wrong") is None else people)
+def dataset_and_budget(
+    source: Any, privacy: object, declared: Mapping[str, Any], *, people: Any = None, **given: Any
+) -> tuple[Dataset, QuestionBudget]:
+    """The dataset and the budget, from the keywords of a question, or of several that share it: `people` belongs to the budget
+    if an error is wanted (`wrong`), and else labels the dataset."""
+    wrong = given.get("wrong") is not None
+    dataset = declared_by(source, declared if people is None or wrong else {**declared, "people": people})
+    plain = all(each is None for each in given.values())
+    if isinstance(privacy, ThreeWay) and not plain:
+        raise Refusal("options of definite answers")
+    if isinstance(privacy, QuestionBudget) and plain:
+        return dataset, privacy
+    budget = budget_of(privacy, **given, people=people if wrong else None)
     if isinstance(budget, Definition):
-        return budget
-    return ToPrice(budget, None if dataset.ledger is None else account_in(dataset.ledger, dataset, dataset.in_ledger))
+        return dataset, budget
+    account = None if dataset.ledger is None else account_in(dataset.ledger, dataset, dataset.in_ledger)
+    return dataset, ToPrice(budget, account)
 
 
 def pass_over(_: Unused) -> None:
@@ -326,10 +331,9 @@ def prepare_all(
     """
     if isinstance(questions, str) or not questions:
         raise DuotoneError("questions must be a list of at least one")
-    declared |= {} if people is None or wrong is not None else {"people": people}
-    dataset, strict = declared_by(source, declared), strict or not isinstance(source, Dataset)
     given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "wrong": wrong, "one_of": one_of, "price": price}
-    budget = privacy if isinstance(privacy, ThreeWay) else question_budget(dataset, privacy, **given, people=people)
+    dataset, budget = dataset_and_budget(source, privacy, declared, people=people, **given)
+    strict = strict or not isinstance(source, Dataset)
     share = budget if each or isinstance(budget, ThreeWay) else budget.split(len(questions))
     with ExitStack() as stack:
         if len(questions) == 1:
@@ -398,8 +402,10 @@ def prepare_groups(
 ) -> Prepared:
     """Prepare the question which groups there are: with their sizes, or by many groups without (`margins` as for
     `prepare`). It has no wrong answer, so its budget is no wanted error."""
-    dataset = declared_by(source, declared)
-    wanted = question_budget(dataset, privacy, epsilon=epsilon, delta=delta, one_of=one_of, price=price)
+    given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "one_of": one_of, "price": price}
+    dataset, wanted = dataset_and_budget(source, privacy, declared, **given)
+    if isinstance(wanted, ThreeWay):
+        raise DuotoneError("which groups there are is never too close to call: give epsilon and delta")
     if isinstance(wanted, ToPrice) and isinstance(wanted.wanted, WantedError):
         raise Refusal("groups have no error")
     keys = (by,) if isinstance(by, str) else tuple(by)
