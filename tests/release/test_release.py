@@ -26,6 +26,7 @@ from duotone.graphs.table import graph_table
 from duotone.line.mechanism import NEVER
 from duotone.line.noise import Margin
 from duotone.line.table import YES_NO, Table, line_table
+from duotone.line.which import Which
 from duotone.release.coin import NotPrivateWarning, insecure_test_seed
 from support.running import peak
 
@@ -258,12 +259,13 @@ def test_no_traceback_shows_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
             patched.setattr(np, "clip", full)
             return coin.margins(levels)
 
-    coin = Coin(balanced(ApproxDP(0.001, "1e-3")))
+    coin, chosen = Coin(balanced(ApproxDP(0.001, "1e-3"))), Coin(Which(ApproxDP(1, "1e-6"), 5, ordered=True))
     monkeypatch.setattr(os, "urandom", broken)
     level = 918_273_645_546_372_819  # in no memory address and in no entry of the table
     assert str(level) not in str(coin.table)
     levels = np.array([level, level])
-    for call in (lambda: coin.answer(level), lambda: coin.answers(levels), lambda: coin.margins(levels), cannot_clip):
+    yes_or_no = [lambda: coin.answer(level), lambda: coin.answers(levels), lambda: coin.margins(levels), cannot_clip]
+    for call in (*yes_or_no, lambda: chosen.places(levels), lambda: chosen.outcomes(levels)):
         with pytest.raises(OSError, match=r"no randomness|no memory") as caught:
             call()
         shown = _locals_of_duotone(caught.value)
