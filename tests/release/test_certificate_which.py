@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from duotone import ApproxDP, prove
 from duotone.line.which import Which, which_table
 from duotone.privacy.renyi import RenyiDP, Shared
+from duotone.privacy.rounded import Rounded, shrunk
 from duotone.release.certificate import Unproved
 from support.certificates import both_reject, good_which, package_accepts, spoilt, tool, tool_accepts
 from support.running import examples, run
@@ -132,6 +133,23 @@ def test_both_checkers_give_the_same_verdict_on_spoilt_ones(seed: int) -> None:
         assert verdict == tool_accepts(text), text
         accepted += verdict
     assert 30 < accepted < 1500  # what nobody reads may change; what is read may not
+
+
+@pytest.mark.parametrize(("ratio", "answers"), [("64", 3), ("17/3", 4), ("2", 30)])
+def test_prefix_sums_alone_are_not_enough(ratio: str, answers: int) -> None:
+    """With few bits they are as large as possible, and close to the optimum; but rounding moves chances by more than e^ε."""
+    privacy, bits = ApproxDP(exp_epsilon=ratio), 72
+    floor, one = Rounded(shrunk(privacy, bits), bits), 1 << bits
+    step, other = floor.on_integers(), int(floor.each_other(answers) * one)
+    sums = [[one - (answers - 1 - place) * other for place in range(answers)]]
+    while (following := [int(step(s)) for s in sums[-1]]) != sums[-1] and one - sums[-1][0] > one >> 62:
+        sums.append(following)
+    rows = [{"numbers": [str(after - before) for before, after in pairwise((0, *row))]} for row in sums]
+    forged = {**Which(privacy, answers, ordered=True).certificate(), "bits": bits, "rows": rows}
+    with pytest.raises(Unproved, match="two neighbouring distances differ by more"):
+        prove(forged)
+    with pytest.raises(SystemExit, match="two distances are not private"):
+        tool.check(forged)
 
 
 def test_answers_that_share_a_budget_say_so() -> None:

@@ -264,8 +264,10 @@ def test_no_traceback_shows_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
     level = 918_273_645_546_372_819  # in no memory address and in no entry of the table
     assert str(level) not in str(coin.table)
     levels = np.array([level, level])
-    yes_or_no = [lambda: coin.answer(level), lambda: coin.answers(levels), lambda: coin.margins(levels), cannot_clip]
-    for call in (*yes_or_no, lambda: chosen.places(levels), lambda: chosen.outcomes(levels)):
+    for call in (
+        lambda: coin.answer(level), lambda: coin.answers(levels), lambda: coin.margins(levels), cannot_clip,
+        lambda: chosen.places(levels), lambda: chosen.outcomes(levels),
+    ):  # fmt: skip
         with pytest.raises(OSError, match=r"no randomness|no memory") as caught:
             call()
         shown = _locals_of_duotone(caught.value)
