@@ -105,6 +105,7 @@ bench bench-quick: setup
 	$(BIN)/python benchmarks/tables.py $(SMALL)
 	$(BIN)/python benchmarks/margins.py $(SMALL)
 	$(BIN)/python benchmarks/certain.py
+	$(BIN)/python benchmarks/power.py
 	$(BIN)/python benchmarks/renyi_lines.py
 	$(BIN)/python benchmarks/many_answers/compare.py opendp=$(BIN)/python
 	$(BIN)/python benchmarks/engines.py postgres $(SMALL)

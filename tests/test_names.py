@@ -24,13 +24,14 @@ from duotone.tables.check_question import prepare, prepare_all, prepare_groups
 from duotone.tables.prepared import Prepared
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    duotone.ApproxDP, ThreeWay, duotone.design, duotone.ask, ask_all, prepare, prepare_all, prepare_groups, prepare_by_parts,
-    Prepared.charge,
-    Prepared.preview, open_ledger, Ledger.register, Ledger.allow, Ledger.relabel, Ledger.verify, Ledger.accept_standbys,
+    duotone.ApproxDP, ThreeWay, duotone.design, duotone.ask, duotone.share_test, ask_all, prepare, prepare_all, prepare_groups,
+    prepare_by_parts, Prepared.charge, Prepared.preview, open_ledger, Ledger.register, Ledger.allow, Ledger.relabel,
+    Ledger.verify, Ledger.accept_standbys,
 )  # fmt: skip
 COMMAND = {
     "ask": {"preview", "no_ledger", "as_json", "draw", "certificate"},
     "groups": {"no_ledger", "as_json", "certificate"},
+    "test": {"no_ledger", "as_json", "draw", "certificate"},
     "inspect": {"as_json"},
     "declare": {"out", "force"},
     "budget": {"each_epsilon", "each_delta", "as_json", "draw"},

@@ -21,6 +21,7 @@ from .release.coin import Coin as Coin
 from .tables.ask import ask as ask
 from .tables.ask import select_groups as select_groups
 from .tables.check_question import prepare as prepare
+from .tables.hypotheses import share_test as share_test
 
 __version__: str
 __all__: list[str]

@@ -23,7 +23,7 @@ from scipy.optimize import linprog
 from duotone import ApproxDP, DuotoneError, balanced
 from duotone.line.noise import Noise
 from duotone.line.table import line_table
-from duotone.statistics.binomial import TOSSES, NoisyCount, binomial
+from duotone.statistics.binomial import TOSSES, NoisyCount, binomial, difference
 from duotone.statistics.shares import UNLIKELY, Interval, OfKnownNumber, OfNoisyNumber, interval
 from support.running import examples, thinned
 
@@ -128,6 +128,38 @@ def test_the_size_is_alpha_exactly_and_never_more(case: tuple[int, Fraction, str
     found = released(people, share, noise)
     size = sum(chance * found.get(k, 0) for k, chance in rejected(people, share, noise, alpha, side))
     assert alpha - Fraction(1, 10**9) <= size <= alpha
+
+
+@pytest.mark.parametrize("share", ["1/2", "1/10"])
+@pytest.mark.parametrize("people", [1, 5, 20])
+def test_the_size_of_both_counts_is_alpha(people: int, share: str) -> None:
+    """The difference of two counts with noise each; every noisy difference with the run of tosses that reject."""
+    noise, p0, alpha, size = noise_of("1", "1e-3"), Fraction(share), Fraction(1, 20), Fraction(0)
+    both = difference(noise)
+    real = {s: both.chance(-s) - both.chance(-s - 1) for s in range(both.least, both.most + 1)}
+    expected: dict[int, Fraction] = {}
+    for a, one in chances(noise).items():
+        for b, other in chances(noise).items():
+            expected[a - b] = expected.get(a - b, Fraction(0)) + one * other
+    assert real == expected
+    for value in range(both.least - people, both.most + people + 1):
+        here = sum(
+            (chance * real.get(value - (2 * x - people), Fraction(0)) for x, chance in enumerate(exact(people, p0))),
+            Fraction(0),
+        )
+        size += here * _rejecting(
+            lambda toss, v=value: OfKnownNumber(NoisyCount(v, both, toss), people, both=True).p_above(p0), alpha
+        )
+    assert alpha - Fraction(1, 10**9) <= size <= alpha
+
+
+def _rejecting(p: Any, alpha: Fraction) -> Fraction:
+    """The share of tosses that reject: the p-value falls with the toss."""
+    low, high = 0, TOSSES  # the first that rejects
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if p(middle) <= alpha else (middle + 1, high)
+    return Fraction(TOSSES - low, TOSSES)
 
 
 @pytest.mark.parametrize("case", thinned(SIZES, 9), ids=str)
@@ -341,9 +373,9 @@ def test_what_cannot_be_tested_with_a_private_number() -> None:
     with pytest.raises(DuotoneError, match="delta above 0"):
         OfNoisyNumber(1, 2, noise_of("1", "0"), Fraction(1, 2)).p_above(Fraction(1, 2))
     with pytest.raises(DuotoneError, match="too small"):
-        OfNoisyNumber(1, 2, noise_of("0.005", "1e-6"), Fraction(1, 2)).p_above(Fraction(1, 2))
+        difference(noise_of("0.005", "1e-6"))
     with pytest.raises(DuotoneError, match="too small"):
-        OfNoisyNumber(1, 2, noise_of("1", "1e-6"), Fraction(1, 1001)).p_above(Fraction(1, 2))
+        OfNoisyNumber(1, 2, noise_of("0.005", "1e-6"), Fraction(1, 2)).p_above(Fraction(1, 2))
 
 
 def test_chances_of_noise_add_up() -> None:

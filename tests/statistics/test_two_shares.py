@@ -60,9 +60,9 @@ def test_fisher_of_nothing() -> None:
 
 def test_both_sides() -> None:
     two = TwoShares((60, 140), (30, 170), NOISE)
-    assert two.both_sides == 2 * two.p_above < 0.01
-    assert TwoShares((30, 170), (60, 140), NOISE).p_below == two.p_above
-    assert TwoShares((50, 50), (50, 50), NOISE).both_sides == 1.0
+    assert two.p_value("=") == 2 * two.p_above < 0.01
+    assert TwoShares((30, 170), (60, 140), NOISE).p_value(">=") == two.p_value("<=") == two.p_above
+    assert TwoShares((50, 50), (50, 50), NOISE).p_value("=") == 1.0
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])

@@ -22,6 +22,7 @@ from duotone.cli.ledger import ledgers
 from duotone.cli.serve import mcp, serve, tokens
 from duotone.cli.tables import ask, groups
 from duotone.cli.terminal import say
+from duotone.cli.test import share_test
 from duotone.errors import DatasetError, DuotoneError, Mistake, OfficeError
 from duotone.words.sentences import sentence
 
@@ -35,7 +36,7 @@ class _InOrder(TyperGroup):
     """Commands in the order of `--help`: the most common first. Typer puts groups of commands last."""
 
     def list_commands(self, _: Any) -> list[str]:
-        first = ["ask", "groups", "inspect", "declare", "budget", "ledger", "serve", "token", "mcp"]
+        first = ["ask", "test", "groups", "inspect", "declare", "budget", "ledger", "serve", "token", "mcp"]
         return [*first, *(name for name in self.commands if name not in first)]
 
 
@@ -48,6 +49,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(ask)
+app.command("test")(share_test)
 app.command()(groups)
 app.command()(inspect)
 app.command()(declare)

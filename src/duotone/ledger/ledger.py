@@ -163,7 +163,9 @@ class Ledger(Owned):
             return None
         paid, unanswered = intact(entries, recorded), before.state.unanswered
         about = paid["charge"], before.left, unanswered, before.allowance
-        return Receipt(deepcopy(paid["answer"]), True, *about, None, paid.get("calls"))
+        charge = entries.at(paid["charge"])
+        mark = "" if charge is None else charge.hash
+        return Receipt(deepcopy(paid["answer"]), True, *about, None, paid.get("calls"), mark=mark)
 
     def recorded(
         self,
@@ -201,7 +203,7 @@ class Ledger(Owned):
             self._append(entries, body, after, patient=True)
         left = charged.left if calls is None else registered.left(after)
         about = charged.seq, left, after.unanswered, charged.allowance, charged.before
-        return Receipt(json.loads(text), False, *about, calls, charged.share)
+        return Receipt(json.loads(text), False, *about, calls, charged.share, "" if row is None else row.hash)
 
     @contextmanager
     def _writing(self, *, create: bool = False, accepting: bool = False, anew: bool = False) -> Iterator[Entries]:

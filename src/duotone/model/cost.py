@@ -220,6 +220,8 @@ class Receipt:
     """How many of its answers were too close to call, and were charged; None if every answer is charged."""
     share: Fraction | None = None
     """The share of the whole budget that it costs, out of 1, in an account renyi."""
+    mark: str = field(default="", repr=False)
+    """The hash of the entry that paid for it, which was there before the answer was drawn."""
 
     @property
     def one_of(self) -> int | None:

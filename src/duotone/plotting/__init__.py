@@ -4,13 +4,14 @@ A new figure is shown in a notebook. It is made without pyplot, so that no backe
 Blue datasets are discs and red ones squares, in colours that colour-blind readers can tell apart.
 
 Imports everything but `cli` and `paper`. One file per subject: `graphs`, `curves` (mechanisms, questions and their
-answers), `budgets` (what they buy, audits, ledgers); they share `figures`.
+answers), `budgets` (what they buy, audits, ledgers), `hypotheses` (the power of tests); they share `figures`.
 """
 
 from duotone.plotting.budgets import audit_bound, capacities, spending
 from duotone.plotting.curves import GROUPS, answers, error_by_distance, line_phases, question, three_way, tradeoff_curve
 from duotone.plotting.figures import BLUE, FAINT, INK, RED, SEQUENCE, save
 from duotone.plotting.graphs import boundary_graph, graph
+from duotone.plotting.hypotheses import power
 
 __all__ = [
     "BLUE",
@@ -26,6 +27,7 @@ __all__ = [
     "error_by_distance",
     "graph",
     "line_phases",
+    "power",
     "question",
     "save",
     "spending",

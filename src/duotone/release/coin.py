@@ -139,8 +139,7 @@ class Coin:
     @uninterrupted
     def answer(self, at: Any) -> Answer:
         """One answer, as an `Answer`: at a level or, from a graph's table, at a dataset by its name."""
-        seed = _TEST_STREAM.get()
-        draw = os.urandom if seed is None else seed.bytes
+        draw = random_bytes
         row: Any = None
         try:
             table, rest = self._yes_no(), self.table.bits - 64
@@ -153,14 +152,14 @@ class Coin:
                 if place and self._first[place - 1] == number:
                     place = bisect_right(table.noise.yes, number << rest | int.from_bytes(draw(rest // 8), "little"))
                 margin = int(table.noise.clamped(row - table.noise.lowest - place))
-                return Answer(margin >= 0, margin, table.privacy, self.basis, seed is None, table)
+                return Answer(margin >= 0, margin, table.privacy, self.basis, self.private, table)
             row, at = table.find(at), None
             if row is None:
                 raise DuotoneError("that is neither a whole number (a level) nor a dataset of this mechanism's graph")
             (row,) = self._rows[row]
             if number == row >> rest:
                 number, rest = number << rest | int.from_bytes(draw(rest // 8), "little"), 0
-            return Answer(number < row >> rest, None, table.privacy, self.basis, seed is None, table)
+            return Answer(number < row >> rest, None, table.privacy, self.basis, self.private, table)
         finally:
             at = row = None  # no traceback may show them
 
@@ -401,6 +400,12 @@ class Keystream:
 
 
 _TEST_STREAM: ContextVar[Keystream | None] = ContextVar("duotone test seed", default=None)
+
+
+def random_bytes(n: int) -> bytes:
+    """Random bytes: from the operating system, or from a test's seed."""
+    seed = _TEST_STREAM.get()
+    return os.urandom(n) if seed is None else seed.bytes(n)
 
 
 @contextlib.contextmanager

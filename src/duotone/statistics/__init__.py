@@ -4,5 +4,5 @@ Everything here is post-processing of released counts: it reads no row and costs
 that a test is never wrong more often than it says.
 
 `binomial` has the probabilities of counts and noisy counts, `shares` tests and intervals of one share, `two_shares` tests
-whether two groups have the same share.
+whether two groups have the same share, `power` says how often a test rejects.
 """

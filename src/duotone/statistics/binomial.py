@@ -9,10 +9,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from duotone.errors import DuotoneError
 from duotone.line.noise import Noise
 from duotone.privacy.definition import Array
 
@@ -83,6 +85,8 @@ def above_each(parts: list[int], whole: int) -> Array:
     return np.array([above_ratio(part, whole) for part in parts])
 
 
+MOST_VALUES = 2896
+"""Most values of a noise of which pairs are added up one by one."""
 TOSSES = 2**53
 """Tosses are numbers below this, each equally likely."""
 
@@ -108,3 +112,19 @@ class NoisyCount:
         chances = above_each([(TOSSES - toss) * yes[i + 1] + toss * yes[i] for i in range(len(noise.yes))], whole)
         last = above_ratio(noise.yes[-1], 1 << noise.bits)
         return np.append(chances, last)[np.clip(counts - self.value - noise.lowest, 0, len(noise.yes))]  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=16)
+def difference(noise: Noise) -> Noise:
+    """The noise of the difference of two counts that have this noise each.
+
+    >>> from duotone import ApproxDP, balanced
+    >>> from duotone.line.table import line_table
+    >>> difference(line_table(balanced(ApproxDP(1, "1e-6"))).noise)
+    <Noise: from -28 to 28, of 256 bits>
+    """
+    if not (noise.bounded and len(noise.yes) <= MOST_VALUES):
+        raise DuotoneError("of two counts a test needs a delta above 0, and an epsilon that is not too small: raise it")
+    weights = np.array([after - before for before, after in pairwise(noise.yes)], dtype=object)
+    sums = [0, *accumulate(np.convolve(weights, weights[::-1]).tolist())]
+    return Noise(tuple(sums), -len(weights), 2 * noise.bits, None)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from duotone.cached import cached_property
 from duotone.line.noise import Noise
 from duotone.statistics.binomial import UP
-from duotone.statistics.shares import OfNoisyNumber
+from duotone.statistics.shares import OfNoisyNumber, Relation
 
 PARTS = 32
 """Common shares are looked at in so many parts of the line from 0 to 1."""
@@ -62,10 +62,12 @@ class TwoShares:
         """The p-value of the hypothesis that the first share is at least the second."""
         return TwoShares(self.second, self.first, self.noise).p_above
 
-    @property
-    def both_sides(self) -> float:
-        """The p-value of the hypothesis that both are the same: twice the smaller one of both sides."""
-        return min(1.0, 2 * min(self.p_above, self.p_below))
+    def p_value(self, relation: Relation) -> float:
+        """The p-value of the hypothesis that the first share has this relation to the second; for "=", twice the smaller one
+        of both sides."""
+        if relation == "<=":
+            return self.p_above
+        return self.p_below if relation == ">=" else min(1.0, 2 * min(self.p_above, self.p_below))
 
 
 @dataclass(frozen=True)

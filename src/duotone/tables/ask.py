@@ -49,7 +49,7 @@ def ask(
     yes
     """
     charged = ledger, dataset, again, asker
-    return _answered(prepare, source, question, privacy, options, charged, close_calls=not _priced(privacy, options))
+    return answered(prepare, source, question, privacy, options, charged, close_calls=not _priced(privacy, options))
 
 
 def ask_all(
@@ -111,7 +111,7 @@ def select_groups(
     >>> list(select_groups(visits, "town", epsilon=1, delta=1e-13, unit="person", max_groups=1).answers)
     [('Ely',)]
     """
-    return _answered(prepare_groups, source, by, privacy, options, (ledger, dataset, again, asker))
+    return answered(prepare_groups, source, by, privacy, options, (ledger, dataset, again, asker))
 
 
 def ask_any(
@@ -140,7 +140,7 @@ def ask_any(
     """
     options, charged = {**options, "parts": parts}, (ledger, dataset, again, asker)
     close_calls = not _priced(privacy, options)
-    return _answered(prepare_by_parts, source, question, privacy, options, charged, close_calls=close_calls)
+    return answered(prepare_by_parts, source, question, privacy, options, charged, close_calls=close_calls)
 
 
 def _priced(privacy: Any, options: dict[str, Any]) -> bool:
@@ -148,7 +148,7 @@ def _priced(privacy: Any, options: dict[str, Any]) -> bool:
     return privacy is not None or any(options.get(way) is not None for way in ("epsilon", "wrong", "one_of", "price"))
 
 
-def _answered(
+def answered(
     prepare: Callable[..., AbstractContextManager[Prepared]],
     source: Any,
     asked: Any,

@@ -172,8 +172,14 @@ def compile_question(asked: ParsedQuestion, declared: Dataset, reaches: Reach, s
     counted = declared.max_rows is not None and any(_adds_rows(atom, declared) for atom in _atoms(tree))
     notes = _notes(asked, declared, comparisons)
     known = asked.counted is not None and all(map(_however_far, comparisons))
-    count = _count_limit(tree, one, asked.where) if known and not declared.replaced else None
+    count = _count_limit(tree, one, asked.where) if known else None
+    count = count if count == ANY or not declared.replaced else None
     return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, compiled), notes, count)
+
+
+ANY = CountLimit(1, above=True)
+"""Whether anybody counts. Where neighbours differ in one person's data, no change reaches a limit above the number of people:
+only from this one is every count as far as it is large."""
 
 
 def _count_limit(tree: Tree | Choice, one: bool, rows: Condition) -> CountLimit | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 Text = str | tuple[str, str]
 """A sentence for all audiences; or one for most and one for analysts, who cannot declare what its advice names."""
 _INNER = "the inner select makes one row per person: it is grouped by the unit, and by nothing else"
+_TWO_SIDES = " (two sides: twice the smaller p-value)"
 _DATES = "{columns:are} text, read as dates (yyyy-mm-dd; a time after it is ignored): other values count as NULL"
 
 SENTENCES: Mapping[str, Text] = {
@@ -56,6 +57,24 @@ SENTENCES: Mapping[str, Text] = {
     " interpreter, which imports it by name; write it into a file",
     "tables beside parts": "a question of parts is about one table: leave {o.also} and {o.public} out",
     "unused by parts": "{key} is not used if parts are asked: leave it out",
+    # a test of a hypothesis
+    "no hypothesis": "a hypothesis is about shares, with =, <= or >=: share(readmitted) = 0.1, share(readmitted) filter (where"
+    " age > 65) <= 0.1, share(after > before) = share(after < before), or share(readmitted) filter (where ward = 'A') ="
+    " share(readmitted) filter (where ward = 'B')",
+    "groups of a hypothesis": "of two shares both have a filter, or none has: write share(x) filter (where ward = 'A') ="
+    " share(x) filter (where ward <> 'A')",
+    "sample_size missing": "where neighbours differ in one person's data, a test needs the public number of people that the"
+    " share is of{p.sample_size}",
+    "sample_size of two shares": "a public number of people is for one share that is compared with a number: leave"
+    " {o.sample_size} out",
+    "test needs counts": "a test needs a noisy count of people: give {o.epsilon}, and a delta of at least 1e-38",
+    "test of a known number": "the most powerful private test of a binomial with a public number of people" + _TWO_SIDES,
+    "test of both counts": "an exact test of the noisy counts of the yes and of the no, whose sum is public" + _TWO_SIDES,
+    "test of a private number": "an exact test at the worst number of people that the noisy counts allow" + _TWO_SIDES,
+    "test of pairs": "the sign test of those for whom the two differ, exact at the worst number of them that the noisy counts"
+    " allow" + _TWO_SIDES,
+    "test of two groups": "Fisher's product of a test of either group, at the worst common share and numbers of people"
+    + _TWO_SIDES,
     # what is declared
     "bounds missing": "a {what} of {column} needs bounds: give the lowest and the highest value that counts{p.bounds:{column}}",
     "bounds missing of a computed value": "a {what} of {column} needs bounds: give the lowest and the highest value that counts"

@@ -101,7 +101,7 @@ FLAGS = {
     "unit": "--unit", "vouched": "--vouched", "asker": "--asker", "dataset": "--dataset NAME", "formats": "--formats",
     "groups": "--groups FILE", "margins": "--margins", "also": "--also", "parts": "--parts",
     "epsilon": "--epsilon", "wrong": "--wrong", "people": "--people",
-    "one_of": "--one-of", "price": "--price", "costs": "--costs", "ledger": "--ledger",
+    "sample_size": "--sample-size", "one_of": "--one-of", "price": "--price", "costs": "--costs", "ledger": "--ledger",
     "close_dataset": "duotone ledger close", "register": "duotone ledger register", "longest_text": "--longest-text",
 }  # fmt: skip
 VALUES = {"margins": "margins=True", "parts": "parts=51"}

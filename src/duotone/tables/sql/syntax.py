@@ -40,7 +40,7 @@ CLAUSES = {"limit": "limit", "distinct": "distinct", "qualify": "qualify",
            "windows": "window", "offset": "offset", "sample": "sample"}  # fmt: skip
 MOST_WORDS = 8
 """Most SQL keywords in a question that are tried in quotes, where the table has columns of that name."""
-CALLED: dict[str, type[exp.Expression]] = {"mean": exp.Avg, "every": exp.LogicalAnd}
+CALLED: dict[str, type[exp.Expression]] = {"mean": exp.Avg, "share": exp.Avg, "every": exp.LogicalAnd}
 """Other names of aggregates with one argument."""
 
 
