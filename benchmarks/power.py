@@ -24,8 +24,8 @@ from duotone.statistics.power import NO_NOISE, power
 from duotone.statistics.shares import OfNoisyNumber
 
 SHARE, ALPHA, DRAWS = Fraction(1, 10), Fraction(1, 20), 1000
-PEOPLE = {100: (10, 12, 15, 20, 25, 30), 1000: (10, 11, 12, 13, 14, 15), 10_000: (100, 103, 106, 109, 112, 115)}
-"""Real shares that are tried, in hundredths or thousandths."""
+PEOPLE = {100: (10, 12, 15, 20, 25, 30), 1000: (10, 11, 12, 13, 14, 15)}
+"""Real shares that are tried, in hundredths."""
 
 
 def noise_of(epsilon: str) -> Noise:
@@ -67,7 +67,7 @@ def rows(people: int, epsilon: str) -> list[tuple[float, ...]]:
     noise, found = noise_of(epsilon), list[tuple[float, ...]]()
     how: Any = {"alpha": ALPHA, "relation": "<="}
     for part in PEOPLE[people]:
-        real = Fraction(part, 1000 if people > 1000 else 100)
+        real = Fraction(part, 100)
         private, plain = (power(each, people, SHARE, real, **how) for each in (noise, NO_NOISE))
         both = power(difference(noise), people, SHARE, real, both=True, **how)
         others = with_laplace(people, float(real), float(epsilon)), both, with_private_number(people, float(real), noise)
