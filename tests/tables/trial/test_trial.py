@@ -268,6 +268,9 @@ def test_no_private_row_is_read_and_the_same_question_is_tried_once(monkeypatch:
     for budget in (BUDGET, ApproxDP(2, "1e-9")):  # the levels are the same, whatever they are sold for
         with prepare(tmp_path / "t.csv", "avg(x) > 1", budget, bounds={"x": (0, 5)}):
             assert not ran
+    (tmp_path / "other.csv").write_text("x\n3\n")  # the same columns under another name
+    with prepare(tmp_path / "other.csv", "avg(x) > 1", BUDGET, bounds={"x": (0, 5)}):
+        assert not ran
 
 
 @pytest.mark.parametrize(
