@@ -82,7 +82,8 @@ class RemoteAnswers(Released, _Said):
 
     def __str__(self) -> str:
         if not self.grouped:
-            return f"{word(self.answer)}{self._warning}"
+            scope = f", {parts['scope']}" if (parts := self.document.get("by_parts")) else ""
+            return f"{word(self.answer)}{scope}{self._warning}"
         return "\n".join(f"{', '.join(map(str, key))}: {said}{self._warning}" for key, said in self.words.items())
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -64,16 +65,25 @@ def seldom_wrong(question: Prepared) -> dict[str, Any] | None:
 
 def _text(question: Prepared) -> str:
     """The question in one line."""
-    return question.facts.text if question.asked is None else one_line(question.asked.text)
+    if question.asked is None or question.facts.by_parts is not None:
+        return question.facts.text
+    return one_line(question.asked.text)
 
 
-KEPT = {"question", "by", *WAYS, "delta", "max_groups", "at_least", "costs", "groups", "again", "margins"}
+KEPT = {"question", "by", *WAYS, "delta", "max_groups", "at_least", "costs", "groups", "again", "margins", "parts"}
 
 
 def kept(terms: Terms) -> dict[str, Any]:
     """The question and its price as they are recorded and shown to others: without comments."""
     kept = terms.model_dump(exclude_none=True, include=KEPT if terms.wrong is None else KEPT | {"people"})
     return kept if terms.question is None else {**kept, "question": without_comments(terms.question)}
+
+
+def asked_words(terms: Mapping[str, Any]) -> str:
+    """What was asked, by its recorded terms."""
+    if terms.get("parts"):
+        return f"{terms['question']} in most of {terms['parts']} random parts"
+    return str(terms.get("question") or f"groups by {', '.join(terms.get('by') or ())}")
 
 
 def at_its_price(question: Prepared, terms: Terms) -> dict[str, Any]:
@@ -174,6 +184,7 @@ def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: flo
             "definite": None if dataset.close_calls.definite is None else _budget(dataset.close_calls.definite.definition),
         },
         "approval": dataset.approval,
+        "parts": dataset.parts,
         "tick": tick,
         "lifetime": lifetime(table.name, ledger),
     }
@@ -226,7 +237,7 @@ def history_document(table: OpenTable, ledger: Ledger, records: Records, caller:
 def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller, account: Account) -> dict[str, Any]:
     role = caller.person.role
     sees = role == "owner" or (role == "analyst" and charge.by == caller.name)
-    text = charge.question if words is None else str(words.get("question") or f"groups by {', '.join(words.get('by') or ())}")
+    text = charge.question if words is None else asked_words(words)
     return {
         "charge": charge.seq,
         "at": charge.at.isoformat(timespec="seconds"),
