@@ -36,13 +36,12 @@ from duotone.cli.terminal import (
     Group,
     listed,
     print_table,
-    printable,
     takes,
     write_json,
     wrote,
 )
 from duotone.errors import DuotoneError
-from duotone.words.sentences import sentence
+from duotone.words.sentences import printable, sentence
 
 if TYPE_CHECKING:
     from duotone.model.dataset import Dataset as Declared
