@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from duotone.errors import DuotoneError
+from duotone.line.choice import LineOrWhich
 from duotone.line.mechanism import LineMechanism, balanced, tradeoff
 from duotone.line.table import Table
 from duotone.line.three_way import clear_from
+from duotone.line.which import Which
 from duotone.model.answer import word
 from duotone.plotting.figures import (
     BLUE,
@@ -75,18 +77,18 @@ def line_phases(mechanism: LineMechanism, blue: int, red: int, *, ax: Axes | Non
 
 
 def error_by_distance(
-    budgets: Sequence[Definition | LineMechanism],
+    budgets: Sequence[Definition | LineOrWhich],
     *,
     title: str | None = None,
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Figure:
     """The balanced optimum's error by how many people would flip the answer, from 1 on, a line per budget; for a
-    mechanism that is not balanced, a line per kind of mistake.
+    mechanism that is not balanced, a line per kind of mistake; for one answer among k a line, too.
 
     Each line ends where the error becomes exactly 0, and is labelled there. `labels` name the budgets.
     """
-    mechanisms = [budget if isinstance(budget, LineMechanism) else balanced(budget) for budget in budgets]
+    mechanisms = [budget if isinstance(budget, LineOrWhich) else balanced(budget) for budget in budgets]
     sides = [side for mechanism in mechanisms for side in _sides(mechanism)]
     labels = labels or [budget_label(mechanism.privacy) for mechanism in mechanisms]
     ends = [mechanism.certain[1 if red else 0] + 1 for mechanism, red, _ in sides]
@@ -111,8 +113,10 @@ def error_by_distance(
     return figure
 
 
-def _sides(mechanism: LineMechanism) -> list[tuple[LineMechanism, bool, str]]:
+def _sides(mechanism: LineOrWhich) -> list[tuple[LineOrWhich, bool, str]]:
     """The drawn sides of a mechanism, each with its label: whether it is the red side; only one if both are alike."""
+    if isinstance(mechanism, Which):
+        return [(mechanism, False, f": {mechanism}")]
     if mechanism.boundary == "balanced":
         return [(mechanism, False, "")]
     return [(mechanism, False, ": false no"), (mechanism, True, ": false yes")]
