@@ -16,7 +16,15 @@ from duotone.resources import EngineLimits, cores
 from duotone.tables.engines.results import Tally
 from duotone.tables.parts.question import ByParts
 from duotone.tables.prepared import Prepared
-from duotone.tables.sql.comparison import Aggregate, Arithmetic, CountsComparison, MeanDifference, VarianceThreshold, atoms
+from duotone.tables.sql.comparison import (
+    Aggregate,
+    Arithmetic,
+    CountsComparison,
+    MeanDifference,
+    TopGroup,
+    VarianceThreshold,
+    atoms,
+)
 from duotone.tables.sql.condition import parts_of
 from duotone.tables.work import require_room
 
@@ -98,6 +106,8 @@ def search_seconds(question: Prepared, rows: int) -> float:
         match atom:
             case MeanDifference() | VarianceThreshold():
                 seconds += BY_PAIR[replaced] * compared.searched**2
+            case TopGroup():
+                seconds += BY_PAIR[replaced] * compared.searched**2 * len(atom.values)
             case CountsComparison():
                 cells = sum(len(asked.values) for asked in compared.requests.values() if isinstance(asked, Tally))
                 steps = sum(isinstance(part, Aggregate | Arithmetic) for part in parts_of(atom.expression))

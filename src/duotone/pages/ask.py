@@ -281,7 +281,7 @@ def accuracy(preview: Mapping[str, Any], groups: bool) -> Plot:
     points = [(float(people), float(chance)) for people, chance in preview["curve"]]
     close, last = "too_close_by_margin" in preview, max(2.0, points[-1][0])
     by_margin = preview["too_close_by_margin" if close else "error_by_margin"]
-    top = 1.0 if close or groups else 0.5
+    top = 1.0 if close or groups or by_margin["1"] > 0.5 else 0.5
     word = "too close to call" if close else "not shown" if groups else "wrong"
     ticks = [1.0, *(10.0**power for power in range(1, 13) if 10.0**power < last / 1.5), last]
     label, log = "people in the group" if groups else "people who would flip the answer", last > 30

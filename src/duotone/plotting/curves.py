@@ -174,7 +174,9 @@ GROUPS = 80
 
 
 def answers(of: Answers, title: str | None = None, *, ax: Axes | None = None) -> Figure:
-    """Released answers by group: a disc for yes, a square for no. At most 80 groups are drawn."""
+    """Released answers by group: a disc for yes, a square for no, or one of several answers. At most 80 groups are drawn."""
+    from duotone.model.terms import WhichTerms
+
     facts = of.facts
     if not facts.by:
         raise DuotoneError("a picture of answers has a line for each group: ask with group by")
@@ -182,12 +184,15 @@ def answers(of: Answers, title: str | None = None, *, ax: Axes | None = None) ->
         raise DuotoneError(f"a picture of {len(of.answers)} groups would not be legible: at most {GROUPS} are drawn")
     names = [", ".join(map(str, key)) for key in of.answers]
     figure, ax = new_axes(ax, (5.6, 1.6 + 0.24 * len(names)))
-    for colour, said, place in (("red", False, 0), ("blue", True, 1)):
-        heights = [i for i, answer in enumerate(of.answers.values()) if answer is said]
+    several = isinstance(facts.terms, WhichTerms)
+    among = facts.terms.answers if isinstance(facts.terms, WhichTerms) else ("no", "yes")
+    for place, said in enumerate(among):
+        heights = [i for i, answer in enumerate(of.words.values()) if answer == said]
+        colour = "blue" if several or said == "yes" else "red"
         ax.scatter([place] * len(heights), heights, s=50, marker=MARKER[colour], color=COLOUR[colour], zorder=3)
-    ax.set_xticks([0, 1], ["no", "yes"])
+    ax.set_xticks(range(len(among)), among, parse_math=False)
     ax.set_yticks(range(len(names)), names, parse_math=False)
-    ax.set(xlim=(-0.5, 1.5), ylim=(len(names) - 0.5, -0.5), ylabel=", ".join(facts.labels))
+    ax.set(xlim=(-0.5, len(among) - 0.5), ylim=(len(names) - 0.5, -0.5), ylabel=", ".join(facts.labels))
     ax.xaxis.tick_top()
     titled(ax, title)
     framed(ax)
@@ -210,12 +215,12 @@ def _mark(of: Answers, ax: Axes) -> None:
 def question(of: Prepared | Answers, title: str | None = None) -> Figure:
     """How often the answer to a question is wrong, or too close to call, by how many people would flip it; grouped
     answers stand beside it. The default title is the question."""
-    from duotone.model.terms import DefiniteTerms
+    from duotone.model.terms import PaidTerms
     from duotone.tables.answers import Answers
 
     facts = of.facts
     terms, title = facts.terms, facts.question if title is None else title
-    if not isinstance(terms, DefiniteTerms):
+    if not isinstance(terms, PaidTerms):
         return three_way(terms.table, title=title)
     labels = [f"each answer: {budget_label(terms.share)}"] if terms.share != terms.privacy or facts.by else None
     if not (isinstance(of, Answers) and facts.by):
