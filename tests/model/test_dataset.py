@@ -64,6 +64,9 @@ def test_one_thing_has_one_name_in_python_in_files_and_in_the_command() -> None:
         "preview",
         "json",
         "draw",
+        "parts",
+        "part-seconds",
+        "part-memory",
         "certificate",
     }
     assert flags - {"help"} - {key.replace("_", "-") for key in KEYS} == own | {"certificate"}
