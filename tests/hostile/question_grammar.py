@@ -82,7 +82,7 @@ class Grammar:
         self.draw = draw
         self.joined = draw.random() < 0.1
         self.unit = draw.random() < 0.3
-        self.reduced = draw.choice(REDUCED) if self.unit else None
+        self.reduced = draw.choice((*REDUCED, None)) if self.unit else None
         self.inner = not self.unit and draw.random() < 0.25
 
     def one(self, *choices: str) -> str:

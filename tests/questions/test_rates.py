@@ -83,9 +83,10 @@ def distance(
 @pytest.mark.slow
 @pytest.mark.parametrize("neighbours", BOTH)
 def test_how_far_levels_are_from_distances(neighbours: Neighbours) -> None:
-    """Of random small tables of three people or more nine in ten have the distance, and none is more than one below it."""
+    """Of random small tables of three people or more none is more than one below it, and nine in ten are at it, where one
+    row is not all that a person has."""
     draw, apart = random.Random(5), Counter[int]()
-    for most, values in [(1, (0, 1)), (2, (0, 1)), (2, (0, 3)), (3, (0, 1))]:
+    for most, values in [(2, (0, 1)), (2, (0, 3)), (3, (0, 1))]:
         joining = [p for p in people_of(most, values) if len(p) == most or not p]
         for _ in range(60):
             strict, (weights, limit) = draw.random() < 0.5, draw.choice([((1, 1), 0), ((10, 11), 0)])
@@ -140,7 +141,7 @@ def test_the_sign_is_that_of_the_averages(
 
 
 def test_someone_with_more_rows_counts_in_proportion() -> None:
-    clicks = [(("A", 1),) * 4 + (("B", 0),) * 8, (("A", 0),)]
+    clicks: list[Person] = [(("A", 1),) * 4 + (("B", 0),) * 8, (("A", 0),)]
     question = Rates(of("A"), of("B"), ((0, 1), (0, 1)), Fraction(1, 2), 3, strict=False)
     assert question.truth(clicks)  # 1 of 3 rows on A, beside another one without a click
     assert not question.truth([*clicks, (("A", 0),)])

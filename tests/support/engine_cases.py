@@ -154,6 +154,13 @@ JOINED: list[tuple[str, dict[str, tuple[Any, ...]]]] = [
     ("select mode(name) = 'é' from {} t join towns on v = town", {}),
 ]  # fmt: skip
 """A join with public tables that have columns of every type."""
+RATES = [
+    "avg(x) filter (where b) > avg(x) filter (where not b)",
+    "avg(f) filter (where v = 'Y') >= 1.2 * avg(f) filter (where v = 'N')",
+    "avg(x > 3) filter (where g = 'A') < avg(x > 3)", "avg(m) filter (where b) - avg(w) filter (where x > 3) > 1/2",
+    "median(x) > 4", "quantile(f, 0.9) <= 7", "median(day) >= date '2000-01-01'", "max(f) > 9", "min(v) < 'A'",
+]  # fmt: skip
+"""Of people's several rows."""
 BESIDE = ("(select u, count(*) as c, max(v) as w from other where x > 1 group by u having count(*) < 3) b using (u) "
           "where w is null or w <> 'N'")  # fmt: skip
 """The people of a second private table."""
@@ -184,6 +191,8 @@ def everything(source: Source, also: Any, every: int = 2) -> dict[str, Any]:
         by_question[neighbours] = levels(source, part, neighbours=neighbours)
         persons = thinned(people, every, turn)
         by_question[f"{neighbours}, people"] = levels(source, persons, neighbours=neighbours, unit="u", max_rows=3)
+        rates = thinned(RATES, every, turn)
+        by_question[f"{neighbours}, rows"] = levels(source, rates, neighbours=neighbours, unit="u", max_rows=3)
         for how in thinned(("avg", "sum", "min", "max"), 2, turn):
             asked = ["avg(x) > 2", "median(x) > 2", "avg(i) >= -1/3", "max(f) < 5", DUELS[0]]
             asked += ["min(v) < 'N'", "mode(v) = 'Y'"] if how in ("min", "max") else []

@@ -1057,6 +1057,31 @@ ANSWERED = [
         'count(*) filter (where try_cast(right("Individual ID", 1) as int) = 2) > ?',
         ("171", "172"),
     ),
+    Real(
+        "wages",
+        "avg(hours) filter (where married = 1) - avg(hours) filter (where married = 0) > ?",
+        ("229.0", "229.92"),
+        options={"bounds": {"hours": (0, 5000)}, "unit": "nr", "max_rows": 8},
+    ),
+    Real(
+        "wages",
+        'avg(lwage) filter (where "union" = 1) > ? * avg(lwage) filter (where "union" = 0)',
+        ("1.1094", "1.1139"),
+        options={"bounds": {"lwage": (-5, 5)}, "unit": "nr", "max_rows": 8},
+    ),
+    Real(
+        "wages",
+        'avg("union") filter (where black = 1) > ? * avg("union") filter (where black = 0)',
+        ("1.6281", "1.6346"),
+        options={"bounds": {"union": (0, 1)}, "unit": "nr", "max_rows": 8},
+    ),
+    Real(
+        "countries",
+        "select avg(lifeExp) filter (where continent = 'Africa') < avg(lifeExp) filter (where continent = "
+        "'Europe') - ? from countries where year = 2007",
+        ("22.797", "22.888"),
+        options={"bounds": {"lifeExp": (0, 100)}, "unit": "country", "max_rows": 12},
+    ),
 ]
 
 REFUSED = [
@@ -1072,27 +1097,6 @@ REFUSED = [
         "count(*) filter (where date_diff('week', date '2013-01-01', day) = 4) > ?",
         ("357", "358"),
         refused="date_diff counts by year, quarter, month, day",
-    ),
-    Real(
-        "wages",
-        "avg(hours) filter (where married = 1) - avg(hours) filter (where married = 0) > ?",
-        ("229.0", "229.92"),
-        refused="needs one value per person",
-        options={"bounds": {"hours": (0, 5000)}, "unit": "nr", "max_rows": 8},
-    ),
-    Real(
-        "wages",
-        'avg(lwage) filter (where "union" = 1) > ? * avg(lwage) filter (where "union" = 0)',
-        ("1.1094", "1.1139"),
-        refused="needs one value per person",
-        options={"bounds": {"lwage": (-5, 5)}, "unit": "nr", "max_rows": 8},
-    ),
-    Real(
-        "wages",
-        'avg("union") filter (where black = 1) > ? * avg("union") filter (where black = 0)',
-        ("1.6281", "1.6346"),
-        refused="needs one value per person",
-        options={"bounds": {"union": (0, 1)}, "unit": "nr", "max_rows": 8},
     ),
     Real(
         "wages",
@@ -1143,14 +1147,6 @@ REFUSED = [
         ("0.16281", "0.16346"),
         refused="mixes aggregates",
         options={"bounds": {"arr_delay": (-200, 2000)}},
-    ),
-    Real(
-        "countries",
-        "select avg(lifeExp) filter (where continent = 'Africa') < avg(lifeExp) filter (where continent = "
-        "'Europe') - ? from countries where year = 2007",
-        ("22.797", "22.888"),
-        refused="needs one value per person",
-        options={"bounds": {"lifeExp": (0, 100)}, "unit": "country", "max_rows": 12},
     ),
     Real(
         "countries",

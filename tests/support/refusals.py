@@ -300,7 +300,7 @@ DECLARED: list[tuple[str, dict[str, Any], str]] = [
     ("avg(i) > 1", {"bounds": {"i": (0, 1, "0.1")}}, "holds whole numbers: its grid must be a whole number, too"),
     ("avg(i) > 1/12345678901234567890", {"bounds": {"i": (0, 2**62 - 1)}}, "the limit is too fine"),
     ("sum(big) > 1", {"bounds": {"big": (0, 1)}}, "holds neither numbers|does not hold numbers"),
-    ("median(x) > 1", {"unit": "u"}, "needs one value per person: per_unit avg, sum"),
+    ("median(x) > 1", {"unit": "u"}, "say how many rows of one u may count .*or how its rows become one value"),
     ("mode(v) = 'a'", {"unit": "u", "per_unit": "avg"}, "per_unit min or max"),
     *(
         (text, {"unit": "u", "per_unit": "max", "bounds": {"x": (0, 9)}}, "per_unit is for averages, medians")
@@ -316,11 +316,33 @@ DECLARED: list[tuple[str, dict[str, Any], str]] = [
     (
         "avg(x) filter (where v = 'a') > avg(x) filter (where v = 'b')",
         {"unit": "u", "bounds": {"x": (0, 1)}},
-        "a difference needs",
+        "say how many rows of one u may count .*or how its rows become one value",
     ),
     ("avg(x) filter (where v = 'a') > avg(i) filter (where v = 'b')", {"bounds": {"x": (0, 1)}}, "average of i needs bounds"),
     ("median(x) > median(i)", {"bounds": {"x": (0, 1)}}, "a compared quantile of i needs bounds"),
-    ("median(x) > median(i)", {"unit": "u", "bounds": {"x": (0, 1), "i": (0, 1)}}, "a difference needs one value per person"),
+    (
+        "median(x) > median(i)",
+        {"unit": "u", "max_rows": 2, "bounds": {"x": (0, 1), "i": (0, 1)}},
+        "a difference of quantiles needs one value per person",
+    ),
+    *(
+        (
+            f"avg(x) filter (where v = 'a') > avg(x) filter (where v = 'b'){limit}",
+            {"unit": "u", "max_rows": most, "bounds": {"x": (0, 10**11)}},
+            said,
+        )
+        for limit, most, said in [
+            ("", 10**6, "lower max_rows"),
+            ("", 2**18, "lower max_rows"),
+            (" + 1/10000019", 5, "lower max_rows"),
+        ]
+    ),
+    (
+        "avg(i) filter (where v = 'a') > avg(i) filter (where v = 'b') + 1/1000000007",
+        {"unit": "u", "max_rows": 1, "bounds": {"i": (10**12, 10**12 + 5)}},
+        "the limit is too fine",
+    ),
+    ("quantile(x, 1/999999999999) > 1", {"unit": "u", "max_rows": 2**31 - 1}, "lower max_rows"),
     ("quantile(x, 0.1234567) > median(i)", {"bounds": {"x": (0, 1), "i": (0, 1)}}, "a denominator of at most 1048576"),
     ("median(x) > median(i) + 1", {"bounds": {"x": (0, 1), "i": (0, 1)}}, "no difference of values within their bounds"),
     ("stddev(x) > 1", {}, "a variance of x needs bounds"),

@@ -109,7 +109,6 @@ QUESTION = (
     "costs",
     "margins",
     "groups",
-    "parts",
     "again",
 )
 SESSIONS = "sessions are listed and ended by an owner, and not by an assistant"

@@ -110,22 +110,12 @@ class _Product:
         other_rest = min(a, (self.rows * leave * other - b) * one // other) if other else a
         return min((self.first - a) * (self.second - rest), (self.first - other_rest) * (self.second - b))
 
-    def most(self, join: int) -> int:
-        """When so many people join, and each of their rows adds what it can to one part."""
+    def most(self, join: int) -> Fraction:
+        """When so many people join, and each of their rows, or a part of it, adds what it can to one part."""
         (one, other), rows = self.each, self.rows * join
-        middle = (one * (self.second + other * rows) - other * self.first) // (2 * one * other) if one * other else 0
-        shares = {min(max(share, 0), rows) for share in ((middle, middle + 1) if one * other else (0, rows))}
+        middle = Fraction(one * (self.second + other * rows) - other * self.first, 2 * one * other or 1)
+        shares = {min(max(middle, Fraction(0)), Fraction(rows))} if one * other else {Fraction(0), Fraction(rows)}
         return max((self.first + one * share) * (self.second + other * (rows - share)) for share in shares)
-
-
-def rows_kept(own: int, every: int, most: int) -> int:
-    """How many of `own` rows of one side count, of someone with `every` row on both and at most `most` that count: as
-    many in proportion, to the nearest whole row, halves down.
-
-    >>> [rows_kept(own, 5, 3) for own in (1, 4)], [rows_kept(own, 2, 1) for own in (1, 1)]
-    ([1, 2], [0, 0])
-    """
-    return own if every <= most else (2 * own * most + every - 1) // (2 * every)
 
 
 @dataclass(frozen=True)
@@ -134,8 +124,8 @@ class Rates:
     `strict`); an empty side is a no.
 
     `first(person)` and `second(person)` are the whole numbers in a person's rows on the two sides, clipped to `bounds`,
-    one pair for each side. A person counts for at most `max_rows` rows on both sides together: of more, as many on each
-    side as `rows_kept` says, with the average that they have, rounded down. Levels are searched for up to `reach`.
+    one pair for each side. A person counts for at most `max_rows` rows on both sides together: of n rows, if they are
+    more, each counts max_rows / n, and sums are rounded down. Levels are searched for up to `reach`.
 
     Guarantee: levels are safe bounds (proofs/levels.md).
 
@@ -182,21 +172,19 @@ class Rates:
         return Scale.of(self.bounds, (first, -second), Fraction(self.more_than))
 
     def _sides(self, people: Sequence[Any]) -> Sides:
-        span, everybody = self._scale.span, [self._person(person) for person in people]
-        up = [_parts(person[side][1] for person in everybody) for side in (0, 1)]
-        down = [_parts(span * person[side][0] - person[side][1] for person in everybody) for side in (0, 1)]
-        first, second = (sum(person[side][0] > 0 for person in everybody) for side in (0, 1))
-        return Sides((up[0], down[1]), (down[0], up[1]), (first, second))
+        everybody = [self._person(person) for person in people]
+        first, first_low, second_high, second = (_parts(person[i] for person in everybody) for i in range(4))
+        there = [sum(any(True for _ in own(person)) for person in people) for own in (self.first, self.second)]
+        return Sides((first, second), (first_low, second_high), (there[0], there[1]))
 
-    def _person(self, person: Any) -> tuple[tuple[int, int], tuple[int, int]]:
-        """For each side, how many rows count, and how far above 0 they are together."""
-        lines = self._scale.first, self._scale.second
+    def _person(self, person: Any) -> list[int]:
+        """How far someone's rows of the first side are above 0 and below the span, and those of the second."""
         values = [clipped(own(person), *ends) for own, ends in zip((self.first, self.second), self.bounds, strict=True)]
-        every, made = sum(map(len, values)), []
+        lines, every, made = (self._scale.first, self._scale.second), sum(map(len, values)), []
         for own, (weight, shift) in zip(values, lines, strict=True):
-            kept, up = rows_kept(len(own), every, self.max_rows), sum(weight * x + shift for x in own)
-            made.append((kept, up * kept // len(own) if own else 0))
-        return made[0], made[1]
+            up = sum(weight * x + shift for x in own)
+            made += [up, self._scale.span * len(own) - up]
+        return made if every <= self.max_rows else [part * self.max_rows // every for part in made]
 
 
 def _parts(values: Iterable[int]) -> Parts:

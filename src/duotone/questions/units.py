@@ -204,7 +204,8 @@ class NobodyUnits:
 @dataclass(frozen=True)
 class DifferenceUnits:
     """Units of w₁·average₁ − w₂·average₂ against `limit`, with `people` people on each side: values from 0 to `spans`
-    above their lower bounds, and the difference from `low` to `high`. `both`: one change may be one on each side.
+    above their lower bounds, and the difference from `low` to `high`. `both`: one change may be one on each side. With
+    `rows`, it is of averages of rows, up to so many of a person on both sides together.
 
     Proof of `far`. Let l of n people leave and j join a side whose values span R, l + j = i or l, j ≤ i: its average moves by
     at most i·R/n. For let a, from 0 to 1, be its relative height above the lower bound: it falls by at most R·(l·(1 −
@@ -214,7 +215,13 @@ class DifferenceUnits:
 
     Proof of `near`, of a yes; of a no in the mirror. w₁·(average₁ − lowest₁) + w₂·(highest₂ − average₂) is the difference less
     `low`, at least limit − low, so one of the two is at least half of it. k people who join that side at that bound, or who are
-    there and change to it, move the difference by at least k/(n + k) of that half.
+    there and change to it, move the difference by at least k/(n + k) of that half; with `rows`, as many rows as may be of
+    each, or their own rows of those who add most.
+
+    Proof of `far` with `rows` = m. On a scale of span S, two sides of N and N' rows whose averages are d apart have products
+    H·D' and D·H' (`duotone.questions.rates`) that are N·N'·S·d apart. k changes bring them nearer by at most S·max(N, N')
+    for each of m·k·S, and (m·k·S)²/4: where they meet, d ≤ S·(z + z²/4) with z = m·k / min(N, N'). Under replace a change
+    is two.
 
     >>> float(DifferenceUnits((Fraction(1), Fraction(1)), Fraction(0), Fraction(-1), Fraction(1)).far(15, 1000, True))
     0.014001
@@ -225,16 +232,23 @@ class DifferenceUnits:
     low: Fraction
     high: Fraction
     both: bool = False
+    rows: int | None = None
     upward = True
 
     def far(self, margin: int, people: int, yes: bool) -> Fraction | None:
         """A little more than `margin` − 1 people move it."""
         if yes and people < margin:
             return None
-        each = (self.spans[0] + self.spans[1] if self.both else max(self.spans)) / people
-        away = (margin - 1 + HAIR) * each
+        away = self._away((margin - 1 + HAIR) / people)
         value = self.limit + away if yes else self.limit - away
         return value if self.low <= value <= self.high else None
+
+    def _away(self, share: Fraction) -> Fraction:
+        """The most that so large a share of a side's people moves it."""
+        if self.rows is None:
+            return share * (self.spans[0] + self.spans[1] if self.both else max(self.spans))
+        rows = share * self.rows
+        return max(*self.spans, self.high - self.limit, self.limit - self.low) * (rows + rows**2 / 4)
 
     def near(self, margin: int, people: int, yes: bool) -> Fraction | None:
         """A little less than `margin` people are sure to move it."""

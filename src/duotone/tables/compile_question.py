@@ -27,7 +27,7 @@ from duotone.questions.which import first_that_holds
 from duotone.tables.comparisons import CompiledComparison, Results
 from duotone.tables.comparisons.counts import counts_comparison, distinct_threshold, mode_is
 from duotone.tables.comparisons.difference import mean_difference, variance_threshold
-from duotone.tables.comparisons.threshold import linear_threshold, of_one_value, quantile_threshold
+from duotone.tables.comparisons.threshold import extreme_of, linear_threshold, of_one_value, quantile_threshold
 from duotone.tables.comparisons.top_group import top_group
 from duotone.tables.engines.engine import Source
 from duotone.tables.engines.expressions import require_able
@@ -382,7 +382,7 @@ def _compiled(atom: Atom, declared: Dataset, reach: int, reaches: Reach, rows: C
         case LinearThreshold():
             return linear_threshold(atom, declared, reach, rows)
         case QuantileThreshold():
-            return quantile_threshold(atom, declared)
+            return quantile_threshold(atom, declared, reach)
         case MeanDifference():
             return mean_difference(atom, declared, reach)
         case VarianceThreshold():
@@ -415,7 +415,10 @@ def _adds_rows(atom: Atom, declared: Dataset) -> bool:
     if isinstance(atom, TopGroup):
         return declared.unit is not None and atom.measure in ("count", "sum") and not atom.voted
     reduced = declared.per_unit is not None and _one_value_each(atom)
-    return isinstance(atom, LinearThreshold) and not atom.people and not reduced
+    if isinstance(atom, LinearThreshold):
+        return not atom.people and not reduced
+    added = isinstance(atom, MeanDifference) or (isinstance(atom, QuantileThreshold) and extreme_of(atom) is None)
+    return added and not reduced and declared.unit is not None
 
 
 def _one_value_each(atom: Atom) -> bool:

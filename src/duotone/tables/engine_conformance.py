@@ -71,6 +71,9 @@ CASES: list[tuple[str, Mapping[str, Any]]] = [
     *((question, {"neighbours": "replace"}) for question in NUMBERS[:3]),
     ("sum(x) > 7", {"unit": "u", "max_rows": 2}),
     ("avg(f) > 1", {"unit": "u", "per_unit": "avg"}),
+    ("avg(f) filter (where b) > 1.2 * avg(f) filter (where not b)", {"unit": "u", "max_rows": 2}),
+    ("avg(x > 2) filter (where b) >= avg(x > 2)", {"unit": "u", "max_rows": 2, "neighbours": "replace"}),
+    ("quantile(f, 0.3) <= 2.5", {"unit": "u", "max_rows": 2}),
     ("select g, avg(f) > 1 from t group by g", {"unit": "u", "max_rows": 1, "max_groups": 2}),
     ("select g, count(*) > 1 from t group by g", {"unit": "u", "max_rows": 1, "max_groups": 1}),
 ]

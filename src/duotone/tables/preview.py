@@ -20,7 +20,7 @@ from duotone.privacy.numbers import show
 from duotone.questions.threshold import CROWD
 from duotone.questions.units import Units
 from duotone.tables.comparisons import CompiledComparison
-from duotone.tables.comparisons.threshold import extreme_of, is_average
+from duotone.tables.comparisons.threshold import extreme_of, extreme_word, is_average
 from duotone.tables.sql.comparison import (
     Atom,
     Choice,
@@ -320,7 +320,7 @@ def _quantile_words(atom: QuantileThreshold) -> tuple[str, str, bool]:
     name, limit, up = atom.value.column, _constant(atom.limit if atom.written is None else atom.written), atom.sign[0] == ">"
     extreme = extreme_of(atom)
     if extreme is not None:
-        text = f"{'min' if up == extreme else 'max'}({name}) {atom.sign} {limit}"
+        text = f"{extreme_word(atom)}({name}) {atom.sign} {limit}"
         return text, f"people {'without' if extreme else 'with'} {name} {atom.sign} {limit}", False
     q = atom.met if up else 1 - atom.met
     text = f"median({name})" if q == Fraction(1, 2) else f"quantile({name}, {written(q)})"

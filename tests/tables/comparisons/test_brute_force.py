@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duotone import ApproxDP
-from duotone.questions import Neighbours, verify
+from duotone.questions import Neighbours, Rates, verify
 from duotone.tables.check_question import prepare
 from duotone.tables.engines.any_ibis import AnyIbis
 from support.oracles import plain_duckdb
@@ -133,6 +136,142 @@ def test_sums_of_people_with_several_rows(sign: str, limit: int, neighbours: Nei
 
     options: Any = {"unit": "u", "max_rows": 2, "bounds": {"x": (-2, 3)}}
     check(f"sum(x) {sign} {limit}", reference, SEVERAL, neighbours, bound=False, people=3, reach=2, **options)
+
+
+ROWS: list[Person] = [
+    (("A", 3), ("A", 3)), (("A", 0),), (("A", 9), ("B", 0)), (("B", -4), ("B", 3)), (("B", 3), ("B", None), ("C", 0)),
+    (("C", 1),), (("A", 3), ("A", 3), ("B", 0), ("B", 0)),
+]  # fmt: skip
+"""One row or two of A, of B and of both, beside others; nobody's; and more than count."""
+ODD: Person = (("A", 3), ("A", 1), ("B", 0), ("B", 1), ("B", 0))
+"""Of whom sums are rounded down, where a step is 1."""
+ON = {"A": "v = 'A'", "B": "v = 'B'", "AB": "v in ('A', 'B')"}
+
+
+def kept(person: Person, sides: Sequence[str], most: int) -> list[tuple[Fraction, Fraction]]:
+    """How far someone's rows of each side are above 0 and below 3, together: of more than `most` in proportion."""
+    own = [[min(max(x, 0), 3) for v, x in person if x is not None and v in side] for side in sides]
+    every = sum(x is not None and v is not None and any(v in side for side in sides) for v, x in person)
+    pairs = [(Fraction(sum(values)), Fraction(sum(3 - x for x in values))) for values in own]
+    if every > most:
+        pairs = [(high * most / every, low * most / every) for high, low in pairs]
+    assert person is ODD or all(part.denominator == 1 for pair in pairs for part in pair)
+    return [(Fraction(math.floor(high)), Fraction(math.floor(low))) for high, low in pairs]
+
+
+def of_rows(people: Sequence[Person], sides: Sequence[str], most: int) -> list[Fraction] | None:
+    """The averages of rows, if no side is empty."""
+    every = [kept(person, sides, most) for person in people]
+    sums = [(sum(pairs[i][0] for pairs in every), sum(sum(pairs[i]) for pairs in every)) for i in range(len(sides))]
+    return [3 * Fraction(total) / rows for total, rows in sums] if all(rows for _, rows in sums) else None
+
+
+RATES: list[tuple[str, tuple[str, str], Callable[[Fraction, Fraction], bool]]] = [
+    ("{A} > {B}", ("A", "B"), operator.gt),
+    ("{A} >= {B}", ("A", "B"), operator.ge),
+    ("{A} < {B}", ("A", "B"), operator.lt),
+    ("{A} - {B} >= 1/2", ("A", "B"), lambda a, b: a - b >= Fraction(1, 2)),
+    ("{A} > 1.2 * {B}", ("A", "B"), lambda a, b: 5 * a > 6 * b),
+    ("{A} + {B} > 3", ("A", "B"), lambda a, b: a + b > 3),
+    ("2 * {B} - 3 * {A} <= -1", ("A", "B"), lambda a, b: 2 * b - 3 * a <= -1),
+    ("{A} > {AB}", ("A", "AB"), operator.gt),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("asked", "neighbours"), thinned(itertools.product(RATES, BOTH), 3))
+def test_averages_of_rows_against_brute_force(asked: Any, neighbours: Neighbours) -> None:
+    text, sides, rule = asked
+    sql = text.format(**{side: f"avg(x) filter (where {condition})" for side, condition in ON.items()})
+
+    def reference(people: Sequence[Person]) -> bool:
+        averages = of_rows(people, sides, 2)
+        return averages is not None and rule(*averages)
+
+    domain = [*ROWS, ODD] if text in ("{A} > {B}", "{A} >= {B}", "{A} < {B}") else ROWS
+    options: Any = {"unit": "u", "max_rows": 2, "bounds": {"x": (0, 3)}}
+    check(sql, reference, domain, neighbours, bound=True, people=3, reach=1, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sign", "neighbours"), thinned(itertools.product((">", ">=", "<="), BOTH), 2))
+def test_shares_of_rows_against_brute_force(sign: str, neighbours: Neighbours) -> None:
+    """A click more or less, where who clicked more often counts more."""
+    domain: list[Person] = [
+        (("A", 1),), (("A", 1), ("A", 1), ("A", 0)), (("B", 0), ("B", 0)), (("B", 1), ("A", 0)), (("B", None), ("C", 1)),
+        (("A", 0),) * 4,
+    ]  # fmt: skip
+
+    def reference(people: Sequence[Person]) -> bool:
+        own = [[(x == 1) for p in people for v, x in p[:3] if v == arm and x is not None] for arm in "AB"]
+        return all(own) and SIGNS[sign](*(Fraction(sum(clicks), len(clicks)) for clicks in own))
+
+    sql = f"avg(x = 1) filter (where v = 'A') {sign} avg(x = 1) filter (where v = 'B')"
+    check(sql, reference, domain, neighbours, bound=True, people=3, reach=1, unit="u", max_rows=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize(
+    ("name", "sign", "neighbours"), thinned(itertools.product(("median(x)", "quantile(x, 0.75)"), SIGNS, BOTH), 4)
+)
+def test_quantiles_of_rows_against_brute_force(name: str, sign: str, neighbours: Neighbours, most: int) -> None:
+    """Someone's rows count for or against the limit, up to `max_rows` more for it than against it, or less."""
+    domain: list[Person] = [(("A", 3),), (("A", 3),) * 4, (("A", -2), ("A", 3)), (("A", -2),) * 5, (("A", None),)]
+    q = Fraction(1, 2) if name == "median(x)" else Fraction(3, 4)
+    met, missed = (4 * q, 4 * q - 4) if sign[0] == ">" else (4 - 4 * q, -4 * q)
+
+    def reference(people: Sequence[Person]) -> bool:
+        votes = [[met if SIGNS[sign](x, 1) else missed for _, x in person if x is not None] for person in people]
+        total = sum(min(max(sum(own), most * missed), most * met) for own in votes)
+        return any(votes) and (total > 0 if sign[0] == ">" else total >= 0)
+
+    check(f"{name} {sign} 1", reference, domain, neighbours, bound=False, people=3, reach=2, unit="u", max_rows=most)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "sign", "neighbours"), thinned(itertools.product(("min", "max"), SIGNS, BOTH), 2))
+def test_the_least_and_greatest_of_rows_against_brute_force(name: str, sign: str, neighbours: Neighbours) -> None:
+    """Of however many rows, and without saying what becomes of one's rows."""
+
+    def reference(people: Sequence[Person]) -> bool:
+        every = [x for person in people for _, x in person if x is not None]
+        return bool(every) and SIGNS[sign]({"min": min, "max": max}[name](every), 1)
+
+    domain: list[Person] = [(("A", 3),), (("A", 3), ("A", -2), ("A", 1)), (("A", -2),) * 2, (("A", None),)]
+    check(f"{name}(x) {sign} 1", reference, domain, neighbours, bound=False, people=3, reach=2, unit="u")
+
+
+arms = st.lists(st.tuples(st.sampled_from(["A", "B", "C", None]), st.one_of(st.none(), st.integers(-9, 40))), max_size=9)
+
+
+def values_of(arm: str, person: Person) -> list[int]:
+    return [x for v, x in person if v == arm and x is not None]
+
+
+@pytest.mark.slow
+@examples(20)
+@given(
+    st.lists(arms.map(tuple), max_size=20), st.integers(1, 6), st.sampled_from(BOTH), st.sampled_from([">", ">="]),
+    st.sampled_from([(1, "0"), (1, "7/3"), ("1.1", "0")]),
+)  # fmt: skip
+def test_a_release_has_the_levels_of_the_question(
+    people: list[Person], most: int, neighbours: Neighbours, sign: str, asked: tuple[Any, str]
+) -> None:
+    """What engines add up, also by the portable plan, against the same question in plain Python, whose levels brute force
+    has checked."""
+    factor, limit = asked
+    sides = [f"avg(x) filter (where v = '{arm}')" for arm in "AB"]
+    sql = f"{sides[0]} {sign} {factor} * {sides[1]} + {limit}"
+    prepared = prepare(table([people]), sql, P, neighbours=neighbours, unit="u", max_rows=most, bounds={"x": (-4, 30)})
+    first, second = (partial(values_of, arm) for arm in "AB")
+    question = Rates(
+        first, second, ((-4, 30), (-4, 30)), limit, most, (1, factor), neighbours, prepared.terms.reach, sign == ">"
+    )
+    expected = np.clip(question.level([p for p in people if p]), -30, 29)
+    elsewhere = dataclasses.replace(prepared.source, engine=AnyIbis(prepared.source.engine.connection))
+    for each in (prepared, dataclasses.replace(prepared, source=elsewhere)):
+        assert np.clip(levels(each, 1, by=None)[0], -30, 29) == expected
 
 
 @pytest.mark.slow

@@ -1,9 +1,10 @@
 """Compiled comparisons: what each kind requests of an engine, and how results become levels.
 
 `compile_question` dispatches on the kind. `threshold` has sums over people against a limit (counts, shares, averages,
-quantiles), `difference` what needs a search (two averages, a variance), `counts` what depends on the number of people
-with each value (arithmetic of counts, a mode, distinct values), `top_group` which group leads. To add a kind:
-`sql/comparison` and `sql/build_comparison` (its syntax), `questions` (its level), and a case in `compile_question`.
+quantiles), `difference` what needs a search (two averages, a variance), `rates` two averages of people with several
+rows, `counts` what depends on the number of people with each value (arithmetic of counts, a mode, distinct values),
+`top_group` which group leads. To add a kind: `sql/comparison` and `sql/build_comparison` (its syntax), `questions` (its
+level), and a case in `compile_question`.
 """
 
 from __future__ import annotations

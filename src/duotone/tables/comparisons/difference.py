@@ -17,6 +17,7 @@ from duotone.questions.quantile import QuantileSide
 from duotone.questions.units import DifferenceUnits, Units, VarianceUnits
 from duotone.questions.variance import Moments, variance_level
 from duotone.tables.comparisons import Array, CompiledComparison, Results, group_levels
+from duotone.tables.comparisons.rates import difference_of_rows, rows_of
 from duotone.tables.engines.person_columns import require_short, squared, two_sided
 from duotone.tables.engines.results import Ends, Middle, Request, Result, Tally
 from duotone.tables.sql.comparison import MeanDifference, Measure, Settled, VarianceThreshold
@@ -34,14 +35,24 @@ FINEST = 2**20
 
 
 def mean_difference(atom: MeanDifference, declared: Dataset, reach: int) -> CompiledComparison:
-    """A weighted difference, or sum, of two averages, shares or quantiles against a limit."""
+    """A weighted difference, or sum, of two averages, shares or quantiles against a limit: of one value per person, or
+    of averages of a person's several rows."""
     sides = atom.first, atom.second
-    require_one_value_each(sides, declared, reach)
+    of_rows = declared.unit is not None and declared.per_unit is None and all(side.q is None for side in sides)
+    if of_rows:
+        _require_few_levels(sides, declared, reach)
+    else:
+        require_one_value_each(sides, declared, reach)
     on = [grid_of_side(side, declared) for side in sides]
     grids = {side.value.column: grid for side, grid in zip(sides, on, strict=True) if isinstance(side.value, Operand)}
     require_short(grids, declared.per_unit)
     shared = declared.unit is not None or any(all(row) for row in combinations([atom.first.where, atom.second.where])[0])
     compared, mirrored = _compared(atom, on, shared)
+    settled = _settled(sides, compared, mirrored, on)
+    if of_rows:
+        _, rows = rows_of(atom, declared)
+        return difference_of_rows(atom, on, grids, settled, _units(compared, declared, rows), declared, reach)
+    units = _units(compared, declared) if all(side.q is None for side in sides) else None
 
     def levels_of(results: Results, people: Array) -> NDArray[np.float64]:
         neither = people - results["n"].people if declared.replaced else people
@@ -59,19 +70,24 @@ def mean_difference(atom: MeanDifference, declared: Dataset, reach: int) -> Comp
     if declared.replaced:
         requests["n"] = Tally((1,))
     exact = not shared and exact_sides(sides, declared)
-    settled = _settled(sides, compared, mirrored, on)
-    units = _units(compared, declared) if all(side.q is None for side in sides) else None
     return CompiledComparison(two_sided(named, declared.per_unit), requests, levels_of, exact, grids, settled, units, reach)
 
 
-def _units(compared: Compared, declared: Dataset) -> Units:
+def _units(compared: Compared, declared: Dataset, rows: int | None = None) -> Units:
     """The difference, arranged so that a yes is above the limit. None for quantiles: one person may move a quantile
-    from one bound to the other."""
+    from one bound to the other. `rows`: as many a person may have."""
     (low, high), (other_low, other_high) = compared.bounds
     weight, other = compared.weights
     spans = weight * (high - low), other * (other_high - other_low)
     least, most = weight * low - other * other_high, weight * high - other * other_low
-    return DifferenceUnits(spans, compared.limit, least, most, both=compared.shared or declared.replaced)
+    return DifferenceUnits(
+        spans,
+        compared.limit,
+        least,
+        most,
+        both=compared.shared or declared.replaced,
+        rows=rows and rows * (1 + declared.replaced),
+    )
 
 
 def grid_of_side(side: Measure, declared: Dataset) -> Grid:
@@ -117,6 +133,15 @@ def _shares(sides: Sequence[Measure]) -> list[tuple[Condition, Condition]]:
 
 def require_one_value_each(sides: Sequence[Measure], declared: Dataset, reach: int) -> None:
     """With a unit, a person needs one value on each side; and the search must end soon."""
+    _require_few_levels(sides, declared, reach)
+    if declared.unit is not None and declared.per_unit is None:
+        quantiles = any(side.q is not None for side in sides)
+        raise Refusal("per_unit missing", what="a difference of quantiles" if quantiles else "the group with the best average")
+    if declared.unit is not None and declared.per_unit in ("avg", "sum") and _shares(sides):
+        raise Refusal("per_unit of a share")
+
+
+def _require_few_levels(sides: Sequence[Measure], declared: Dataset, reach: int) -> None:
     most = MOST_LEVELS[declared.neighbours]
     if reach > most:
         what = "averages" if all(side.q is None for side in sides) else "quantiles"
@@ -124,10 +149,6 @@ def require_one_value_each(sides: Sequence[Measure], declared: Dataset, reach: i
             f"with this budget an answer has {reach} levels, and a difference of {what} may have at most {most} under "
             f"{declared.neighbours}: raise epsilon or delta"
         )
-    if declared.unit is not None and declared.per_unit is None:
-        raise Refusal("per_unit missing", what="a difference")
-    if declared.unit is not None and declared.per_unit in ("avg", "sum") and _shares(sides):
-        raise Refusal("per_unit of a share")
 
 
 def _settled(sides: Sequence[Measure], compared: Compared, mirrored: Sequence[bool], on: Sequence[Grid]) -> Settled | None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,9 @@ from duotone.tables.engines.person_columns import (
     ranked,
     require_short,
     valued,
+    voted,
 )
-from duotone.tables.engines.results import Ends, Ranked, Result, Tally
+from duotone.tables.engines.results import Ends, Ranked, Request, Result, Tally
 from duotone.tables.sql.comparison import LinearThreshold, QuantileThreshold, Settled
 from duotone.tables.sql.condition import (
     ALWAYS,
@@ -293,28 +294,49 @@ def _kind(heaviest: int) -> type:
     return np.int64 if heaviest < 2**60 else object
 
 
-def quantile_threshold(atom: QuantileThreshold, declared: Dataset) -> CompiledComparison:
-    """Values that meet the limit score for it, others against it, weighted by the quantile."""
+def quantile_threshold(atom: QuantileThreshold, declared: Dataset, reach: int) -> CompiledComparison:
+    """Values that meet the limit score for it, others against it, weighted by the quantile; a person's rows are added up
+    like those of an average, or reduced to one value. For a smallest or largest value that is their own one."""
     grids: dict[str, Grid] = {}
-    if declared.unit is not None and declared.per_unit is None:
-        raise Refusal("per_unit missing", what="a median, quantile, min or max")
+    how = declared.per_unit or (None if declared.unit is None or extreme_of(atom) is None else extreme_word(atom))
     if declared.unit is not None and declared.per_unit in ("avg", "sum"):
         if atom.value.kind not in ("integer", "float", "decimal"):
             raise Refusal("per_unit of no numbers", column=atom.value.column)
         grids[atom.value.column] = grid_of(atom.value, declared.bounds, "reduction")
     require_short(grids, declared.per_unit)
-    columns = ranked(atom, declared.per_unit, grids.get(atom.value.column))
+    settled = _settled_quantile(atom, grids.get(atom.value.column))
     scale = math.lcm(atom.met.denominator, atom.missed.denominator)
-    scores = {1: int(atom.met * scale), 0: int(atom.missed * scale)}
-    ends, at_least = (min(scores.values()), max(scores.values())), int(atom.strict)
+    met, missed = int(atom.met * scale), int(atom.missed * scale)
     exact = combinations([atom.where])[1] and independent(declared.unit, [atom.where], [atom.value])
-    threshold = _score_levels(scores.__getitem__, ends, at_least, declared, absent=True, peopled=True)
-    settled, units = _settled_quantile(atom, grids.get(atom.value.column)), _quantile_units(atom, ends, scale, declared)
-    return CompiledComparison(columns, {"s": Tally((1, 0))}, threshold, exact, grids, settled, units)
+    at_least, rows = int(atom.strict), 1
+    if declared.unit is not None and how is None:
+        rows = _rows_of_a_quantile(atom, declared)
+        columns, ends = voted(atom, met, missed, rows), (min(met, missed) * rows, max(met, missed) * rows)
+        final: Callable[[int], int] = int if atom.strict else somebody
+        request: Request = Tally(tuple(range(ends[0], ends[1] + 1)))
+        if not ends[1] - ends[0] < MOST_VALUES:
+            bounds = _score_bounds(final(ends[0]), final(ends[1]), declared, absent=True)
+            request = _score_ends(final, bounds, declared, reach)
+        levels = _score_levels(int, ends, at_least, declared, absent=True, peopled=True)
+    else:
+        columns, ends = ranked(atom, how, grids.get(atom.value.column)), (min(met, missed), max(met, missed))
+        request = Tally((1, 0))
+        levels = _score_levels({1: met, 0: missed}.__getitem__, ends, at_least, declared, absent=True, peopled=True)
+    units = _quantile_units(atom, ends, scale, rows, declared)
+    return CompiledComparison(columns, {"s": request}, levels, exact, grids, settled, units)
 
 
-def _quantile_units(atom: QuantileThreshold, ends: tuple[int, int], scale: int, declared: Dataset) -> Units:
-    """The share of people who meet the limit; for the smallest or largest value, how many people do, or do not."""
+def _rows_of_a_quantile(atom: QuantileThreshold, declared: Dataset) -> int:
+    if declared.max_rows is None:
+        raise Refusal("max_rows or per_unit missing", unit=declared.unit)
+    denominator = max(atom.met.denominator, atom.missed.denominator)
+    if not denominator * declared.max_rows <= INTEGER_STEPS:
+        raise Refusal("max_rows too large")
+    return declared.max_rows
+
+
+def _quantile_units(atom: QuantileThreshold, ends: tuple[int, int], scale: int, rows: int, declared: Dataset) -> Units:
+    """The share of values that meet the limit; for the smallest or largest value, how many people do, or do not."""
     if (extreme := extreme_of(atom)) is not None:
         return NobodyUnits() if extreme else TotalUnits(0, 1, 1, replaced=declared.replaced, low=Fraction(0))
     apart = atom.met - atom.missed
@@ -326,6 +348,7 @@ def _quantile_units(atom: QuantileThreshold, ends: tuple[int, int], scale: int, 
         per=apart * scale,
         zero=-atom.missed / apart,
         averaged=True,
+        rows=rows,
         somebody=not atom.strict,
         low=Fraction(0),
         high=Fraction(1),
@@ -335,6 +358,11 @@ def _quantile_units(atom: QuantileThreshold, ends: tuple[int, int], scale: int, 
 def extreme_of(atom: QuantileThreshold) -> bool | None:
     """For a smallest or largest value, whether everybody or anybody must meet the limit; None for a quantile."""
     return None if 0 < -atom.missed < 1 else atom.missed != 0
+
+
+def extreme_word(atom: QuantileThreshold) -> Literal["min", "max"]:
+    """Whether it is a smallest or a largest value, if it is one of the two."""
+    return "min" if (atom.sign in (">", ">=")) == extreme_of(atom) else "max"
 
 
 def _settled_quantile(atom: QuantileThreshold, grid: Grid | None) -> Settled | None:

@@ -15,7 +15,19 @@ import ibis
 from duotone.errors import DuotoneError
 from duotone.model.checks import Reduction
 from duotone.model.dataset import FLOAT_STEPS, Grid
-from duotone.tables.engines.expressions import NEAR, added, clipped, compared, holds, indicator, read, steps, unchecked
+from duotone.questions.rates import Scale
+from duotone.tables.engines.expressions import (
+    NEAR,
+    added,
+    balanced,
+    clipped,
+    compared,
+    holds,
+    indicator,
+    read,
+    steps,
+    unchecked,
+)
 from duotone.tables.sql.comparison import QuantileThreshold
 from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Not, Operand, Value, both
 from duotone.tables.sql.functions.function import quotient, wide
@@ -188,6 +200,19 @@ def ranked(atom: QuantileThreshold, how: Reduction | None, grid: Grid | None) ->
     return PersonColumns({"v": value}, how, made, {} if grid is None else {"v": grid})
 
 
+def voted(atom: QuantileThreshold, met: int, missed: int, rows: int) -> PersonColumns:
+    """A person's rows added up: `met` for a value that meets the limit, `missed` for one that does not, null for none; and
+    clipped to what so many rows can have."""
+
+    def row(rows: Any) -> Any:
+        value = _read_where(both(atom.where, Not(IsNull(atom.value))), atom.value)(rows)
+        known = compared(value, atom.value.kind, atom.sign, atom.limit)
+        return ibis.cases((known, wide(met)), (~known, wide(missed)))
+
+    grid = Grid(min(met, missed) * rows, max(met, missed) * rows, Fraction(1))
+    return PersonColumns({"s": row}, "sum", grids={"s": grid})
+
+
 Sides = Mapping[str, tuple[Operand | Condition, Condition, Grid]]
 """The averaged value of each side, its rows, and its grid."""
 
@@ -202,6 +227,38 @@ def two_sided(sides: Sides, how: Reduction | None) -> PersonColumns:
     orders = {name: Order(value, where, grid) for name, (value, where, grid) in sides.items() if isinstance(value, Operand)}
     values = {name: _stepped(*side) for name, side in sides.items()}
     return PersonColumns(values, how, made, {name: grid for name, (_, _, grid) in sides.items()}, orders)
+
+
+MOST_ROWS = 2**18
+"""Most rows of one person that count on two sides: multiplied by fewer than 2^42 rows, they overflow no 64 bits."""
+
+
+def scaled(sides: Sides, scale: Scale, most: int) -> PersonColumns:
+    """How far a person's rows on each of two sides are above 0 (ah, bh) and below the span (al, bl), added up; null for
+    none. Each of n rows, if they are more than `most`, counts most / n, and sums are rounded down."""
+    lines = dict(zip(sides, (scale.first, scale.second), strict=True))
+
+    def height(name: str, rows: Any) -> Any:
+        (value, where, grid), (factor, shift) = sides[name], lines[name]
+        return _weighted(factor, _stepped(value, where, grid)(rows)) + wide(shift)
+
+    def depth(name: str, rows: Any) -> Any:
+        return wide(scale.span) - height(name, rows)
+
+    def there(rows: Any) -> Any:
+        known = [height(name, rows).notnull() for name in sides]
+        return ibis.cases((balanced(operator.or_, known), wide(1)), else_=wide(0))
+
+    def made(columns: Expressions) -> Expressions:
+        n, parts = columns["n"], {name: column for name, column in columns.items() if name != "n"}
+        some = ibis.greatest(n, wide(1))  # sums are wider than 64 bits
+        return {
+            name: ibis.cases((n > wide(most), quotient(part * wide(most), some, scale.span * most)), else_=part)
+            for name, part in parts.items()
+        }
+
+    values = {f"{name}{way}": partial(how, name) for name in sides for way, how in (("h", height), ("l", depth))}
+    return PersonColumns({**values, "n": there}, "sum", made)
 
 
 def squared(value: Operand, where: Condition, grid: Grid, how: Reduction | None) -> PersonColumns:

@@ -238,7 +238,7 @@ def quotient(part: Arithmetic, sign: str, limit: Fraction, text: str, alone: boo
                 if alone and lower.where == upper.where:  # a person without a value counts as one with 0
                     all_rows = lower.where if scaled[1] else None  # against 0 the sum alone decides
                     return mean(Aggregate(text, "mean", upper.where, upper.value), *scaled, over=all_rows)
-            case "mean", "mean" if not (upper.is_share and lower.is_share):
+            case "mean", "mean" if not (alone and upper.is_share and lower.is_share):
                 return _by_mean(upper, lower, *scaled, alone)
             case one, other if one in MEASURES and other in MEASURES and limit and not (upper.is_share and lower.is_share):
                 raise DuotoneError(
