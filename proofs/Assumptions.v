@@ -6,7 +6,7 @@ From Duotone Require Import Transition Tau TauBelow Balanced Figure2 Errata.
 From Duotone Require Import Levels Combined Threshold Scores Somebody Ends.
 From Duotone Require Import Table Coin Bytes Exponential LineCertificate GraphCertificate.
 From Duotone Require Import LineComplete LineWritten GraphComplete ReadNumber VerifiedCheck CheckComplete.
-From Duotone Require Import Margin MarginPrivate MarginDrawn Groups Which WhichRight.
+From Duotone Require Import Margin MarginPrivate MarginDrawn Groups Which WhichRight WhichRenyi.
 From Duotone Require Import Sum Renyi RenyiStep RenyiTable CloseCalls ThreeWay Concurrent NodeFunctions CloseCallsCertificate.
 
 (** The paper. *)
@@ -65,6 +65,8 @@ Print Assumptions first_private.
 Print Assumptions mean_most.
 Print Assumptions event_most.
 Print Assumptions which_sound.
+Print Assumptions shared_renyi.
+Print Assumptions chosen_renyi.
 
 (** The ledger, and close calls. *)
 Print Assumptions sum_whatever_is_asked.

@@ -24,6 +24,7 @@ from duotone.graphs import families
 from duotone.ledger.capacity import capacities
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import open_store
+from duotone.line.which import Which
 from duotone.plotting.figures import figure_class
 from duotone.plotting.graphs import columns_by_level
 from duotone.words.sentences import brief
@@ -81,6 +82,11 @@ def test_error_and_tradeoff() -> None:
     assert list(drawn.get_xdata()) == [1, 2]  # type: ignore[arg-type]
     assert list(drawn.get_ydata()) == pytest.approx([0.3, 0.1])  # type: ignore[arg-type]
     assert "e^ε = 2, δ = 0.1" in texts(figure)
+    chosen = plotting.error_by_distance([Which(ApproxDP(1, 1e-6), 10), Which(ApproxDP(1), 3, ordered=True)])
+    assert "which of 10; never wrong from 16 on" in texts(chosen)
+    assert "which of 3 in order; never certain" in texts(chosen)
+    shown = chosen.axes[0].lines[0].get_ydata()
+    assert np.asarray(shown)[7] < 1e-3 < np.asarray(shown)[6]  # from 8 people on
     costly = texts(plotting.error_by_distance([with_boundary(PRIVACY, "9/10")]))
     assert "e^ε = 2, δ = 0.1: false no" in costly
     assert "e^ε = 2, δ = 0.1: false yes" in costly

@@ -14,7 +14,7 @@ import pytest
 
 from duotone import ApproxDP, balanced
 from duotone.line.table import line_table
-from support.running import thinned
+from support.running import run, thinned
 
 COMMANDS: list[list[str]] = [
     ["line", "4", "3", "--exp-epsilon", "1.3", "--blue-at-boundary", "1/5"],
@@ -32,12 +32,13 @@ ids = [" ".join(command[:1] + command[-1:]) for command in COMMANDS]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
     (tmp_path / "g.csv").write_text("a,b\n")
     (tmp_path / "t.csv").write_text("x\n1\n2\n3\n")
     (tmp_path / "c.json").write_text(json.dumps(line_table(balanced(ApproxDP(1))).certificate()))
     register = "ledger register budget.ledger t.csv --epsilon 9 --unit x --version 1"
-    subprocess.run([sys.executable, "-m", "duotone", *register.split()], cwd=tmp_path, check=True, capture_output=True)
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, *register.split())[0] == 0
     return tmp_path
 
 

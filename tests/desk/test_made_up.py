@@ -76,6 +76,7 @@ def questions(facts: dict[str, Column]) -> list[tuple[str, dict[str, Any]]]:
     return asked
 
 
+@pytest.mark.slow
 @examples(100, 10)
 @given(facts=columns(), rows=st.integers(4, 40))
 def test_any_columns_can_be_asked_about(facts: dict[str, Column], rows: int, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -108,6 +109,7 @@ def test_values_are_of_the_list_or_between_bounds_and_at_them(facts: dict[str, C
             assert high - near < most <= high + Fraction(1, 10**5)
 
 
+@pytest.mark.slow
 def test_what_can_be_prepared_on_a_table_of_every_kind_can_be_asked_of_its_made_up_rows(tmp_path: Path) -> None:
     real = open_source(engine_cases.table(5))
     held = {name: tuple(map(str, engine_cases.BOUNDS[name][:2])) for name in engine_cases.BOUNDS}

@@ -78,6 +78,7 @@ def test_the_document_is_the_commands(own: Served, tmp_path: Path) -> None:
     assert sent.keys() >= printed.keys()
 
 
+@pytest.mark.slow
 def test_exactly_as_many_are_charged_for_as_the_budget_admits(own: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten threads ask forty questions at 1/10 of a budget of 2; thrice the engine fails, which is charged for, not free."""
     statuses: list[int] = []

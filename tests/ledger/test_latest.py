@@ -43,6 +43,7 @@ def test_the_latest_charges_are_those_of_the_statement(place: str) -> None:
         assert ledger.share("other", "ann").budget is None
 
 
+@pytest.mark.slow
 def test_clear_answers_are_counted_on(place: str) -> None:
     chance, asked = random.Random(4), CloseCallCharge(ThreeWay(ApproxDP("0.02"), "1e-9"), 3)
     with open_ledger(place) as ledger:

@@ -71,6 +71,7 @@ def test_rows_are_the_largest_that_the_definition_allows(privacy: RenyiDP, bound
     assert reach(on_line(privacy, boundary)).answers >= max(len(table.blue), len(table.red))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("boundary", ["balanced", "1/3", "9/10", "1/1000"])
 @pytest.mark.parametrize(
     "privacy", [RenyiDP(20, "1.4"), RenyiDP(2, "1.3"), RenyiDP(20, "1.4", "1e-7"), RenyiDP(7, 9, "1/50")], ids=str

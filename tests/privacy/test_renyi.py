@@ -151,6 +151,7 @@ def test_one_answer_is_within_delta_of_its_budget(privacy: RenyiDP, p: Fraction,
     assert (1 - p) - y * (1 - q) <= allowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "budget", [ApproxDP(1, "1e-6"), ApproxDP("0.1", "1e-8"), ApproxDP(5, "1e-3"), ApproxDP(20, "1e-9")], ids=str
 )

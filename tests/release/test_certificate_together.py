@@ -37,6 +37,7 @@ def both(certificate: Any, folder: Path) -> bool:
     return bool(said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_least", [0, 1])
 @pytest.mark.parametrize("privacy", [ApproxDP(1, "1e-6"), ApproxDP(exp_epsilon=2, delta="1e-4")], ids=str)
 def test_what_is_shared_is_proved(privacy: ApproxDP, at_least: int, tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ def tables(privacy: RenyiDP, boundary: str = "balanced") -> tuple[Table, Table, 
     return selection, line_table(balanced(privacy) if boundary == "balanced" else with_boundary(privacy, boundary)), certain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("boundary", ["balanced", "9/10"])
 @pytest.mark.parametrize("at_least", [1, 5])
 @pytest.mark.parametrize("privacy", BUDGETS, ids=str)

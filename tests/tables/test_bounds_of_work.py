@@ -108,6 +108,7 @@ def test_every_function_of_a_question_has_a_rule() -> None:
     assert set(ANY_VALUE) <= set(FUNCTIONS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_inner_selects_joins_and_keys_are_counted(neighbours: Any) -> None:
     rows = table()
@@ -146,6 +147,7 @@ def test_what_an_inner_select_makes_is_as_long_as_it_is() -> None:
 JOINED_TO = "select count(*) > 3 from t {join} names on t.s = names.s where t.p = 7 and t.dx = 'HIV' and {condition}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("join", ["join", "left join"])
 @pytest.mark.parametrize("inner", [False, True], ids=["", "inner"])
 def test_public_rows_are_counted_by_their_own_number(join: str, inner: bool) -> None:
@@ -339,6 +341,7 @@ LONG_STATEMENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG_STATEMENTS)
 def test_a_long_statement_takes_long_though_there_are_no_rows(name: str) -> None:
     """What an engine plans, it plans before it reads: an answer that was late by that would tell what a row added. The oracle

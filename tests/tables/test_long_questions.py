@@ -27,6 +27,7 @@ FORMS: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("most", [90, LONGEST])
 def test_a_long_question_is_read_soon(form: str, most: int) -> None:

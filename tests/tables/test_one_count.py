@@ -33,6 +33,7 @@ def ledger(tmp_path: Path) -> Any:
         yield opened
 
 
+@pytest.mark.slow
 def test_further_limits_are_free_and_follow_from_the_first_count(ledger: Any) -> None:
     first = ask(VISITS, "count(*) > 100", USUAL, ledger=ledger, dataset="visits")
     assert not free(first)
@@ -89,6 +90,7 @@ def test_groups_of_a_list_share_their_counts(ledger: Any) -> None:
     assert again.answers == {key: n <= 150 for key, n in first.estimates.items()}
 
 
+@pytest.mark.slow
 def test_levels_are_the_counts_distance_from_the_limit_on_all_small_tables() -> None:
     """By counting in Python: each person who joins or leaves moves the level by one at most, and it is never clipped."""
     for limit, sign in itertools.product((1, 2, 50), (">=", "<")):
@@ -124,6 +126,7 @@ def test_a_limit_beyond_all_counts_tells_no_count(ledger: Any, limit: str, sign:
     assert near.answer is False
 
 
+@pytest.mark.slow
 @pytest.mark.false_alarm(5e-9)
 def test_the_yes_is_as_frequent_as_the_table_says() -> None:
     """A count one above and one below its limit, in 4,000 groups each, so that one query is enough: within six standard

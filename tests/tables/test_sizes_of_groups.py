@@ -46,6 +46,7 @@ def terms_of(asked: Prepared) -> DefiniteTerms:
     return asked.terms
 
 
+@pytest.mark.slow
 def test_groups_are_shown_for_certain_from_28_people_with_their_sizes() -> None:
     """Where the budget was halved between showing and answering, it took 54."""
     for question in (None, "count(*) >= 50", "avg(x) > 0.9"):
@@ -157,6 +158,7 @@ def test_which_questions_are_about_sizes(question: str, options: dict[str, Any],
                 assert levels.tolist() == [terms.count.margin(n) for n in people.tolist()]
 
 
+@pytest.mark.slow
 def test_groups_that_are_answered_clip_their_levels_and_say_so() -> None:
     """At level 3 about 36 people, wrong or hidden with 0.013; at 28 or fewer a fair coin, and p at least a half where it is."""
     questions = BY_TOWN.format("avg(x) > 0.25")

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from duotone.cli.tables import OPENING, table
-from duotone.cli.terminal import AsJson, listed, print_table, printable, say, takes, wrote
+from duotone.cli.terminal import AsJson, listed, print_table, say, takes, wrote
 from duotone.errors import DuotoneError
+from duotone.words.sentences import printable
 
 if TYPE_CHECKING:
     from duotone.model.dataset import Dataset as Declared

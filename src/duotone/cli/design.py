@@ -22,13 +22,13 @@ from duotone.cli.terminal import (
     draw_to,
     listed,
     print_table,
-    printable,
     say,
     takes,
     write_json,
     wrote,
 )
 from duotone.errors import DuotoneError
+from duotone.words.sentences import printable
 
 if TYPE_CHECKING:
     from duotone.graphs.mechanism import Mechanism

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from duotone.cli.statement import print_charges, print_statement, print_worth, written
-from duotone.cli.terminal import AsJson, Delta, Epsilon, ExpEpsilon, budget, printable
+from duotone.cli.terminal import AsJson, Delta, Epsilon, ExpEpsilon, budget
 from duotone.errors import DuotoneError
+from duotone.words.sentences import printable
 
 if TYPE_CHECKING:
     from duotone.ledger.ledger import Ledger

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from duotone.cli.terminal import print_table, printable, say
+from duotone.cli.terminal import print_table, say
 from duotone.errors import DuotoneError
+from duotone.words.sentences import printable
 
 if TYPE_CHECKING:
     from duotone.desk.office import Office

@@ -6,7 +6,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from duotone.cli.terminal import print_table, printable
+from duotone.cli.terminal import print_table
+from duotone.words.sentences import printable
 
 if TYPE_CHECKING:
     from duotone.ledger.accounts import Account, RenyiAccount

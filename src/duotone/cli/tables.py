@@ -36,13 +36,12 @@ from duotone.cli.terminal import (
     Group,
     listed,
     print_table,
-    printable,
     takes,
     write_json,
     wrote,
 )
 from duotone.errors import DuotoneError
-from duotone.words.sentences import sentence
+from duotone.words.sentences import printable, sentence
 
 if TYPE_CHECKING:
     from duotone.model.dataset import Dataset as Declared
@@ -182,7 +181,9 @@ def parsed_bounds(texts: list[str]) -> Mapping[str, tuple[str, ...]]:
 def ask(
     question: Annotated[
         str,
-        typer.Argument(help="SQL: a yes/no expression over aggregates, or a select with one; or FILE.sql with one or more."),
+        typer.Argument(
+            help="SQL: a yes/no expression over aggregates, a case, or a select with one; or FILE.sql with one or more."
+        ),
     ],
     *,
     epsilon: Epsilon = None,
@@ -228,7 +229,7 @@ def ask(
     draw: Draw = None,
     certificate: CertificateFile = None,
 ) -> None:
-    """A private answer to a yes/no question about a table."""
+    """A private answer to a question about a table: yes or no, or which of several."""
     limits = {"parts": parts, "part_seconds": part_seconds, "part_memory": part_memory}
     by_parts: dict[str, Any] = {name: given for name, given in limits.items() if given is not None}
     if parts is None and by_parts:
@@ -369,10 +370,10 @@ def _draw(prepared: Prepared, text: str, path: Path, reply: Answers | None = Non
 
 def print_question(prepared: Prepared, reply: Answers | None, title: str | None) -> None:
     """Print the answer, if there is one, its budget, who is protected, and how accurate it is."""
-    from duotone.model.terms import DefiniteTerms
+    from duotone.model.terms import PaidTerms
 
     facts, terms = prepared.facts, prepared.terms
-    definite = isinstance(terms, DefiniteTerms)
+    definite = isinstance(terms, PaidTerms)
     if title is not None:
         print(printable(" ".join(title.split())))
     if reply is not None and facts.by:
@@ -388,7 +389,7 @@ def print_question(prepared: Prepared, reply: Answers | None, title: str | None)
     for said in (*filter(None, [facts.clipping]), *(sentence(note, "command") for note in notes)):
         print(printable(said))
     if reply is None or definite:
-        if isinstance(terms, DefiniteTerms) and terms.parts > 1:
+        if isinstance(terms, PaidTerms) and terms.parts > 1:
             print(f"each answer has {terms.share}: the budget is divided among {terms.parts} answers about a person")
         if facts.accuracy.rows:
             print_table(facts.accuracy.head, facts.accuracy.rows)

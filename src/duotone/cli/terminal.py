@@ -8,7 +8,6 @@ import functools
 import inspect
 import json
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,12 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from duotone.errors import DuotoneError
+from duotone.words.sentences import printable
 
 if TYPE_CHECKING:
     from duotone.privacy.approx_dp import ApproxDP
-
-UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-"""Unicode categories: control, format (direction marks, invisible joiners), surrogate, private, unassigned, separators."""
 
 Epsilon = Annotated[str | None, typer.Option(metavar="E", help="Privacy budget ε: a decimal or a fraction.")]
 ExpEpsilon = Annotated[str | None, typer.Option(metavar="R", help="e^ε itself, exactly, instead of ε.")]
@@ -86,23 +83,6 @@ def takes(**groups: Group) -> Callable[[Callable[..., None]], Callable[..., None
 def listed(text: str) -> list[str]:
     """Names separated by commas; one that contains a comma stands in double quotes."""
     return [name.strip() for row in csv.reader([text], skipinitialspace=True) for name in row]
-
-
-def printable(text: object) -> str:
-    """Text that is safe to print: characters that would control the terminal, or turn or break a line, are written as
-    escapes.
-
-    Guarantee: it contains no control character (C0, DEL, C1), no line or paragraph separator and no mark that changes
-    the direction of text, so that names and values from data cannot affect the screen that shows them.
-
-    >>> printable("a\\x1b[31mb\\n\\u202ec é ε")
-    'a\\\\x1b[31mb\\\\n\\\\u202ec é ε'
-    """
-    return "".join(_escaped(c) if unicodedata.category(c) in UNPRINTABLE else c for c in str(text))
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
 
 
 def say(text: object, *, line: str = "") -> None:

@@ -9,8 +9,8 @@ import typer
 
 from duotone.cli.charging import LEDGER, PRICED, Charging, answered
 from duotone.cli.tables import OPENING, table
-from duotone.cli.terminal import AsJson, CertificateFile, Draw, printable, takes, write_json, wrote
-from duotone.words.sentences import sentence
+from duotone.cli.terminal import AsJson, CertificateFile, Draw, takes, write_json, wrote
+from duotone.words.sentences import printable, sentence
 
 if TYPE_CHECKING:
     from duotone.model.dataset import Dataset as Declared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from duotone.line.groups import PrivateGroups
 from duotone.line.mechanism import LineMechanism, on_line, partition_selection
 from duotone.line.noise import Margin, Noise
 from duotone.line.table import Outcome, line_table
+from duotone.line.which import Which
 from duotone.model.answer import SHOWN, Key, Released, word
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.renyi import RenyiDP
@@ -64,13 +65,13 @@ class _Said:
 class RemoteAnswers(Released, _Said):
     """Released answers: by group if the question is grouped, else under the empty key.
 
-    An answer is True or False; where close calls are counted, an `Outcome`. `str` of it is yes or no, or a line for
-    each group. `bool` is the answer of a question without groups, which also equals True or "yes", False or "no".
+    An answer is True or False; one of several words; where close calls are counted, an `Outcome`. `str` of it is the answer,
+    or a line for each group. `bool` is the answer of a question without groups, which also equals True or "yes", False or "no".
     `certain`, `p_value`, `margin` and `at_least` say how sure it is; for groups, `margins` do. `document` is the
     service's whole reply.
     """
 
-    answers: Mapping[Key, bool | Outcome]
+    answers: Mapping[Key, bool | str | Outcome]
     margins: Mapping[Key, Margin]
     estimates: Mapping[Key, int]
     sizes: Mapping[Key, int]
@@ -82,7 +83,8 @@ class RemoteAnswers(Released, _Said):
 
     def __str__(self) -> str:
         if not self.grouped:
-            return f"{word(self.answer)}{self._warning}"
+            scope = f", {parts['scope']}" if (parts := self.document.get("by_parts")) else ""
+            return f"{word(self.answer)}{scope}{self._warning}"
         return "\n".join(f"{', '.join(map(str, key))}: {said}{self._warning}" for key, said in self.words.items())
 
     def __repr__(self) -> str:
@@ -204,7 +206,7 @@ class RemotePreview(_Said):
         return float(self._mechanism.error(margin - 1)), float(self._mechanism.error(-margin))
 
     @cached_property
-    def _mechanism(self) -> LineMechanism:
+    def _mechanism(self) -> LineMechanism | Which:
         """The mechanism of one answer: the optimum for its share of the budget."""
         return mechanism_of(self.document)
 
@@ -245,13 +247,15 @@ class Waiting:
         raise DuotoneError(f"there is no answer yet: {self}")
 
 
-def mechanism_of(document: Document) -> LineMechanism:
+def mechanism_of(document: Document) -> LineMechanism | Which:
     """The mechanism of one answer: the optimum for its share of the budget."""
     share = document["share"]
     if "order" in share:
         privacy: Definition = RenyiDP(share["order"], share["price"], share["delta"])
     else:
         privacy = ApproxDP.from_exp_epsilon(share["ratio"], share["delta"])
+    if "among" in document:
+        return Which(privacy, len(document["among"]), document["ordered"])
     return on_line(privacy, document.get("boundary", "balanced"))
 
 
@@ -265,7 +269,8 @@ def read_reply(document: Document, dataset: str, fetch: Callable[[str, int], Doc
         else:
             rows = document["answers"] if "answers" in document else [{"answer": document["answer"]}]
         calls = "question_privacy" in document
-        answers = {tuple(row.values())[:-1]: _answer(row["answer"], calls) for row in rows}
+        among = document.get("among") or ()
+        answers = {tuple(row.values())[:-1]: _answer(row["answer"], calls, among) for row in rows}
         labels = tuple(rows[0])[:-1] if rows else tuple(document.get("by") or ())
         sure = document.get("margins", [document] if "margin" in document else [])
         noise = _noise_of(document) if sure else None
@@ -280,6 +285,8 @@ def read_reply(document: Document, dataset: str, fetch: Callable[[str, int], Doc
 def _noise_of(document: Document) -> Noise:
     """The noise of an answer's margins."""
     mechanism, private = mechanism_of(document), document.get("private_groups")
+    if isinstance(mechanism, Which):
+        raise ValueError
     if private is None:
         return line_table(mechanism).noise
     if "limit" not in private:
@@ -288,6 +295,8 @@ def _noise_of(document: Document) -> Noise:
     return groups.noise_of_limit(above=bool(private["limit"]["above"]))
 
 
-def _answer(word: str, calls: bool) -> bool | Outcome:
+def _answer(word: str, calls: bool, among: Sequence[str]) -> bool | str | Outcome:
+    if among:
+        return among[among.index(word)]
     outcome = Outcome(word)
     return outcome if calls else bool(outcome)

@@ -93,9 +93,9 @@ class Connection:
         10} is the least ε (or price) for which an answer is wrong with probability at most 0.01 if 10 people would flip it.
         `one_of` is a number of answers: this one costs one such part of the budget; `price` is a price where these multiply. A
         dataset whose close calls are counted needs none. `groups`, `max_groups`, `at_least` and `costs` are as in
-        `duotone.ask`, and `again` pays for a new answer. If another person must approve questions, give a `purpose`:
-        the result is `Waiting`, and `ask(dataset, request=…)` asks it later. With `made_up`, the question is about
-        made-up rows and free.
+        `duotone.ask`, and `again` pays for a new answer. With `parts`, any SQL is asked of so many random parts of the
+        people, where the owner allows that. If another person must approve questions, give a `purpose`: the result is
+        `Waiting`, and `ask(dataset, request=…)` asks it later. With `made_up`, the question is about made-up rows and free.
         """
         if question is None and terms.get("request") is None:
             raise DuotoneError("give a question, or the number of an approved request")

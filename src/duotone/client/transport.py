@@ -159,6 +159,7 @@ class Asked(TypedDict, total=False):
     margins: bool | None
     groups: Literal["listed", "private"] | None
     people: int | None
+    parts: int | None
     again: bool
     purpose: str | None
     request: int | None

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from duotone.desk.callers import Caller, Refused
-from duotone.desk.documents import at_its_price, price_document
+from duotone.desk.documents import asked_words, at_its_price, price_document
 from duotone.desk.log import audit
 from duotone.desk.office import Office
 from duotone.desk.operations import Document
@@ -129,8 +129,7 @@ class Approvals:
         """A request as JSON, as this caller may see it."""
         shown = {name: value for name, value in request.items() if name not in ("own", "other", "data")}
         terms = request["terms"]
-        text = terms.get("question") or f"groups by {', '.join(terms.get('by') or ())}"
-        about = {"question": text, "may_decide": self._may_decide(caller, request)}
+        about = {"question": asked_words(terms), "may_decide": self._may_decide(caller, request)}
         return {**shown, **about, "needs": _needs(caller, request), "waits_for": _waits_for(request)}
 
     def _sees(self, caller: Caller, request: Document) -> bool:

@@ -29,7 +29,7 @@ from duotone.desk.workers import Workers
 from duotone.errors import OfficeError
 from duotone.ledger.ledger import Ledger
 from duotone.model.checks import Mistakes
-from duotone.model.terms import DefiniteTerms
+from duotone.model.terms import PaidTerms
 from duotone.tables.prepared import Prepared
 
 T = TypeVar("T")
@@ -228,7 +228,7 @@ class Desk:
             raise Refused("unknown", f"{table.name} has no answer of charge {charge} that was asked here")
         question = self.answering.question(table, Terms.read(words))
         basis = {"basis": question.facts.basis}
-        if not isinstance(question.terms, DefiniteTerms):
+        if not isinstance(question.terms, PaidTerms):
             called = self.ledger.close_calls(table.in_ledger())
             if called is None:
                 raise Refused("unavailable", NO_LEDGER)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -19,7 +20,7 @@ from duotone.ledger.request import Standing
 from duotone.ledger.statement import ChargeRecord
 from duotone.model.checks import COHORT
 from duotone.model.cost import Charge, Cost, as_json, as_share
-from duotone.model.terms import DefiniteTerms
+from duotone.model.terms import DefiniteTerms, PaidTerms
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import show
 from duotone.privacy.renyi import RenyiDP
@@ -27,6 +28,7 @@ from duotone.privacy.text import Definition
 from duotone.tables.answers import Answers
 from duotone.tables.prepared import Prepared, quote_all
 from duotone.tables.preview import written
+from duotone.tables.sql.comparison import ParsedQuestion, TopGroup
 from duotone.tables.sql.syntax import one_line, without_comments
 
 POINTS = 60
@@ -37,7 +39,8 @@ def preview_document(question: Prepared, ledger: Ledger, account: str, terms: Te
     """How accurate an answer would be, and what it would cost this person."""
     (quote,) = quote_all([question], ledger, account, again=terms.again, asker=person)
     document = question.facts.document("analyst")
-    if terms.people is not None and terms.wrong is None:
+    leads = isinstance(question.asked, ParsedQuestion) and isinstance(question.asked.tree, TopGroup)
+    if terms.people is not None and terms.wrong is None and not leads:  # which group leads has no units
         document["in_units"] = question.preview(terms.people).document()
     about = {"question": _text(question), "protected": protected(question), "curve": curve(question)}
     if (seldom := seldom_wrong(question)) is not None:
@@ -56,7 +59,7 @@ def answer_document(question: Prepared, reply: Answers, terms: Terms, account: s
 def seldom_wrong(question: Prepared) -> dict[str, Any] | None:
     """From how many people on an answer is wrong at most once in a thousand; None if it never is, or groups are selected."""
     terms, many = question.terms, range(1, question.accuracy.last + 1)
-    if not isinstance(terms, DefiniteTerms) or terms.boundary == "selection":
+    if not isinstance(terms, PaidTerms) or (isinstance(terms, DefiniteTerms) and terms.boundary == "selection"):
         return None
     people = bisect_left(many, True, key=lambda margin: question.error(margin) <= SELDOM) + 1
     return {"wrong": SELDOM, "people": people} if people <= many[-1] else None
@@ -64,10 +67,12 @@ def seldom_wrong(question: Prepared) -> dict[str, Any] | None:
 
 def _text(question: Prepared) -> str:
     """The question in one line."""
-    return question.facts.text if question.asked is None else one_line(question.asked.text)
+    if question.asked is None or question.facts.by_parts is not None:
+        return question.facts.text
+    return one_line(question.asked.text)
 
 
-KEPT = {"question", "by", *WAYS, "delta", "max_groups", "at_least", "costs", "groups", "again", "margins"}
+KEPT = {"question", "by", *WAYS, "delta", "max_groups", "at_least", "costs", "groups", "again", "margins", "parts"}
 
 
 def kept(terms: Terms) -> dict[str, Any]:
@@ -76,9 +81,16 @@ def kept(terms: Terms) -> dict[str, Any]:
     return kept if terms.question is None else {**kept, "question": without_comments(terms.question)}
 
 
+def asked_words(terms: Mapping[str, Any]) -> str:
+    """What was asked, by its recorded terms."""
+    if terms.get("parts"):
+        return f"{terms['question']} in most of {terms['parts']} random parts"
+    return str(terms.get("question") or f"groups by {', '.join(terms.get('by') or ())}")
+
+
 def at_its_price(question: Prepared, terms: Terms) -> dict[str, Any]:
     """The same; for a question planned by its error, with the price that follows, since that is what is approved."""
-    if (terms.wrong, terms.one_of) == (None, None) or not isinstance(question.terms, DefiniteTerms):
+    if (terms.wrong, terms.one_of) == (None, None) or not isinstance(question.terms, PaidTerms):
         return kept(terms)
     price = _price_terms(question.terms.privacy)
     return kept(terms.model_copy(update={"wrong": None, "people": None, "one_of": None} | price)) if price else kept(terms)
@@ -95,7 +107,7 @@ def _price_terms(privacy: Definition) -> dict[str, str]:
 
 def asked_at(question: Prepared, terms: Terms) -> dict[str, Any]:
     """The terms with the price that was paid, also if it followed from an error."""
-    if not isinstance(question.terms, DefiniteTerms):
+    if not isinstance(question.terms, PaidTerms):
         return kept(terms)
     given = {name: value for name, value in kept(terms).items() if name not in ("wrong", "people", "one_of")}
     privacy = question.terms.privacy
@@ -174,6 +186,7 @@ def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: flo
             "definite": None if dataset.close_calls.definite is None else _budget(dataset.close_calls.definite.definition),
         },
         "approval": dataset.approval,
+        "parts": dataset.parts,
         "tick": tick,
         "lifetime": lifetime(table.name, ledger),
     }
@@ -226,7 +239,7 @@ def history_document(table: OpenTable, ledger: Ledger, records: Records, caller:
 def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller, account: Account) -> dict[str, Any]:
     role = caller.person.role
     sees = role == "owner" or (role == "analyst" and charge.by == caller.name)
-    text = charge.question if words is None else str(words.get("question") or f"groups by {', '.join(words.get('by') or ())}")
+    text = charge.question if words is None else asked_words(words)
     return {
         "charge": charge.seq,
         "at": charge.at.isoformat(timespec="seconds"),

@@ -25,6 +25,7 @@ from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exact
 from duotone.privacy.text import Definition
 from duotone.resources import SPILL, EngineLimits, machine_limits
+from duotone.tables.parts.question import MOST_PARTS, MOST_SECONDS
 
 
 def _number(value: object) -> object:
@@ -130,6 +131,10 @@ class Listed(_Written):
     """The public upper limit of rows. Times of answers are computed from it."""
     seconds: Positive | None = None
     """Seconds that an engine needs for an empty table, if not the default; time for rows is added."""
+    parts: Annotated[int, Field(strict=True, ge=1, le=MOST_PARTS)] | None = None
+    """Most parts of the people that any SQL may be asked of; None if it may not."""
+    part_seconds: Annotated[int, Field(strict=True, ge=1, le=MOST_SECONDS)] = 1
+    """Most seconds of the processor for a part."""
 
     @property
     def budget(self) -> ApproxDP:

@@ -109,6 +109,7 @@ QUESTION = (
     "costs",
     "margins",
     "groups",
+    "parts",
     "again",
 )
 SESSIONS = "sessions are listed and ended by an owner, and not by an assistant"

@@ -23,6 +23,7 @@ from duotone.model.notice import Refusal, why
 from duotone.model.terms import DefiniteTerms
 from duotone.privacy.text import Definition
 from duotone.resources import limited
+from duotone.tables.check_by_parts import prepare_by_parts
 from duotone.tables.check_question import ToPrice, prepare, prepare_groups
 from duotone.tables.declared import open_conforming, unit_in
 from duotone.tables.engines.engine import Source, closed_on_error
@@ -215,6 +216,8 @@ class OpenTable:
     def _question(self, declared: Dataset, terms: Terms) -> Prepared:
         if (terms.question is None) == (terms.by is None):
             raise DuotoneError("give either a question, or by (which groups there are)")
+        if terms.parts is not None:
+            return self._by_parts(declared, terms)
         if terms.groups == "private":
             declared = replace(declared, groups=None)
         if terms.max_groups is not None:
@@ -236,6 +239,22 @@ class OpenTable:
             if terms.at_least is not None and not (isinstance(asked.terms, DefiniteTerms) and asked.terms.at_least):
                 raise Refusal("at_least unused")
         return asked
+
+    def _by_parts(self, declared: Dataset, terms: Terms) -> Prepared:
+        """Any SQL, asked of parts of the people, if the owner allows that. Functions are not sent."""
+        most = self.dataset.parts
+        if most is None:
+            raise DuotoneError("parts are not asked here: the owner of the dataset allows no parts")
+        if terms.parts is None or terms.question is None or terms.parts > most:
+            raise DuotoneError(f"here a question is asked of at most {most} parts: give it, and up to so many parts")
+        if terms.made_up:
+            raise DuotoneError("made-up rows have no parts: preview the question, which says what is wrong with it")
+        if any(each is not None for each in (terms.max_groups, terms.at_least)) or terms.groups == "private":
+            raise DuotoneError("parts have no groups: leave out max_groups, at_least and groups")
+        by_epsilon = self.dataset.close_calls is None or terms.priced
+        price = self._price(terms) if by_epsilon or self.dataset.close_calls is None else self.dataset.close_calls.question
+        limits: Any = {"parts": terms.parts, "part_seconds": self.dataset.part_seconds}
+        return prepare_by_parts(declared, terms.question, price, **limits, costs=terms.costs_exact, margins=terms.margins)
 
     def _price(self, terms: Terms) -> Definition | ToPrice:
         """The price as given, or what is wanted instead, with the account that prices it."""

@@ -107,6 +107,9 @@ class Terms(Sent):
     people: Annotated[int, Field(strict=True, ge=1, le=10**12)] | None = None
     """With wrong: how many people would have to be different to flip the answer. Else, with a preview: a public guess of
     the number of people, to see the accuracy in real units."""
+    parts: Small | None = None
+    """Where the owner allows it: ask each of this many random parts of the people by itself, an odd number; the answer says
+    whether it holds in most of them. The question is then any SQL of DuckDB with one yes/no value."""
     again: Annotated[bool, Field(strict=True)] = False
     """Pay for a new answer even if there is a recorded one, which would be free."""
     purpose: Annotated[str, Field(max_length=2000)] | None = None

@@ -14,8 +14,17 @@ from duotone.desk.callers import Refused
 from duotone.desk.office import Limits, Listed
 from duotone.resources import EngineLimits, cores
 from duotone.tables.engines.results import Tally
+from duotone.tables.parts.question import ByParts
 from duotone.tables.prepared import Prepared
-from duotone.tables.sql.comparison import Aggregate, Arithmetic, CountsComparison, MeanDifference, VarianceThreshold, atoms
+from duotone.tables.sql.comparison import (
+    Aggregate,
+    Arithmetic,
+    CountsComparison,
+    MeanDifference,
+    TopGroup,
+    VarianceThreshold,
+    atoms,
+)
 from duotone.tables.sql.condition import parts_of
 from duotone.tables.work import require_room
 
@@ -31,6 +40,8 @@ BY_PAIR = {False: 1e-5, True: 5e-5}
 """Seconds per pair of levels of a difference or a variance; the second where people change. Twice the measured time."""
 BY_TABLE = {False: 4e-8, True: 8e-8}
 """Seconds per step of counting arithmetic, for each table that its search looks at."""
+NURSERY, BY_ROW = 5.0, 2e-5
+"""Seconds until parts can be asked, and per row that is handed to them."""
 REFERENCE = 0.008
 """Seconds that `machine` takes on the machine where the nanoseconds of `tables.work` were measured (two slow cores)."""
 
@@ -44,6 +55,9 @@ def seconds_of(question: Prepared, dataset: Listed, engine: str, limits: Limits)
     """
     start = FIRST.get(engine, OTHER) if dataset.seconds is None else dataset.seconds
     worked = question.work(dataset.rows).nanoseconds * 1e-9 * SLOWER.get(engine, 10.0)
+    if isinstance(question.asked, ByParts):
+        worked += BY_ROW * dataset.rows
+        start += NURSERY + question.asked.longest
     levels = question.terms.reach * BY_LEVEL + (dataset.rows * BY_GROUP if question.by and question.listed is None else 0.0)
     return start + machine() * max(1.0, limits.workers / cores()) * (worked + levels + search_seconds(question, dataset.rows))
 
@@ -92,6 +106,8 @@ def search_seconds(question: Prepared, rows: int) -> float:
         match atom:
             case MeanDifference() | VarianceThreshold():
                 seconds += BY_PAIR[replaced] * compared.searched**2
+            case TopGroup():
+                seconds += BY_PAIR[replaced] * compared.searched**2 * len(atom.values)
             case CountsComparison():
                 cells = sum(len(asked.values) for asked in compared.requests.values() if isinstance(asked, Tally))
                 steps = sum(isinstance(part, Aggregate | Arithmetic) for part in parts_of(atom.expression))

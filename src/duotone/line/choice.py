@@ -19,7 +19,7 @@ from duotone.privacy.renyi import FURTHEST, RenyiDP, Shared
 from duotone.privacy.renyi_curve import largest_whole, log_price_for
 from duotone.privacy.text import Definition
 
-Mechanism = LineMechanism | Which
+LineOrWhich = LineMechanism | Which
 """What answers by level: its errors are known, and its table."""
 PRECISE = 2**30
 """The two costs differ by at most one part in PRECISE."""
@@ -68,7 +68,7 @@ def boundary_for_costs(privacy: Definition, false_no: Given, false_yes: Given) -
 
 
 def least_epsilon(
-    wrong: Given, people: int, delta: Given = 0, *, parts: int = 1, line: Callable[[ApproxDP], Mechanism] = balanced
+    wrong: Given, people: int, delta: Given = 0, *, parts: int = 1, line: Callable[[ApproxDP], LineOrWhich] = balanced
 ) -> Fraction:
     """The least ε of three digits with which a balanced answer, or one by another `line`, is wrong with probability at
     most `wrong`, if `people` people would have to be different to flip it. If a budget is divided among `parts`
@@ -94,7 +94,7 @@ def least_price(
     delta: Given = 0,
     *,
     parts: int = 1,
-    line: Callable[[RenyiDP], Mechanism] = balanced,
+    line: Callable[[RenyiDP], LineOrWhich] = balanced,
 ) -> RenyiDP:
     """The definition of an order with the least price (up to `DIGITS` digits) under which an answer is that accurate: as
     `least_epsilon`.
@@ -225,7 +225,7 @@ def _simple(low: Fraction, high: Fraction) -> Fraction:
     return simple
 
 
-def _error(line: Mechanism, people: int) -> Fraction:
+def _error(line: LineOrWhich, people: int) -> Fraction:
     if isinstance(line, Which):
         return 1 - line.table.chances(people - 1)[0]
     table = line_table(line)

@@ -9,6 +9,7 @@ place 0 is the truth. In row 0 the others are alike; from row to row each prefix
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -85,6 +86,13 @@ class Which:
         """
         start = _first(Rounded(self.privacy, FEWEST_BITS), self.answers)
         return float(self.privacy.iterate(start, max(distance, -1 - distance))[1])
+
+    @property
+    def certain(self) -> tuple[float, float]:
+        """The distance from which the error is exactly 0, if there is one: as of a line, which has two sides."""
+        rows = self.table.entries
+        end = float(len(rows) - 1) if rows[-1][0] == 1 << self.table.bits else math.inf
+        return end, end
 
     def certificate(self) -> dict[str, Any]:
         """The table as JSON with its claims; `duotone check` and `tools/check_certificate.py` re-check them."""

@@ -9,14 +9,14 @@ from fractions import Fraction
 from typing import Any
 
 from duotone.errors import DuotoneError
-from duotone.line.choice import Mechanism, least_epsilon, required
+from duotone.line.choice import LineOrWhich, least_epsilon, required
 from duotone.model.notice import Refusal
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, exact, show
 from duotone.privacy.renyi import RenyiDP
 from duotone.privacy.text import Definition
 
-Line = Callable[[Any], Mechanism]
+Line = Callable[[Any], LineOrWhich]
 """The mechanism of an answer by its budget."""
 MOST = 10**9
 

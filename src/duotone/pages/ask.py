@@ -48,6 +48,7 @@ class AskedForm(Chosen):
     people: str = ""
     max_groups: str = ""
     at_least: str = ""
+    parts: str = ""
     missed: str = ""
     alarm: str = ""
     private: str = ""
@@ -79,6 +80,8 @@ class AskedForm(Chosen):
             about["max_groups"] = whole(self.max_groups, "the groups of one person")
         if self.at_least.strip():
             about["at_least"] = whole(self.at_least, "the people of a group that is shown")
+        if self.parts.strip():
+            about["parts"] = whole(self.parts, "the number of parts")
         if self.missed.strip() or self.alarm.strip():
             about["costs"] = [self.missed.strip() or "1", self.alarm.strip() or "1"]
         if self.private:
@@ -135,7 +138,7 @@ def query_of(terms: Mapping[str, Any], price: Fraction | None) -> str:
     sent = {"mode": "sql", "question": terms["question"], "way": "epsilon"}
     if price is not None:
         sent |= {"epsilon": OTHER, "epsilon_other": plain(price), "delta": terms.get("delta", "")}
-    for name in ("max_groups", "at_least"):
+    for name in ("max_groups", "at_least", "parts"):
         if terms.get(name):
             sent[name] = terms[name]
     if terms.get("costs"):
@@ -278,7 +281,7 @@ def accuracy(preview: Mapping[str, Any], groups: bool) -> Plot:
     points = [(float(people), float(chance)) for people, chance in preview["curve"]]
     close, last = "too_close_by_margin" in preview, max(2.0, points[-1][0])
     by_margin = preview["too_close_by_margin" if close else "error_by_margin"]
-    top = 1.0 if close or groups else 0.5
+    top = 1.0 if close or groups or by_margin["1"] > 0.5 else 0.5
     word = "too close to call" if close else "not shown" if groups else "wrong"
     ticks = [1.0, *(10.0**power for power in range(1, 13) if 10.0**power < last / 1.5), last]
     label, log = "people in the group" if groups else "people who would flip the answer", last > 30

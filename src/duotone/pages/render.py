@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import unicodedata
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields
 from mimetypes import guess_type
@@ -20,9 +19,6 @@ from duotone.desk.operations import Document
 from duotone.words import budgets, sentences
 
 HERE = Path(__file__).parent
-UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Control characters, invisible marks, marks of text direction, and line separators."""
-
 LARGEST = 2**31 - 1
 Handler = Callable[[Request], Awaitable[Response]]
 Page = Callable[[Request, int, str | None], Awaitable[Response]]
@@ -45,11 +41,7 @@ def visible(value: object) -> object:
         return ""
     if not isinstance(value, str) or isinstance(value, Verbatim) or hasattr(value, "__html__"):
         return value
-    return "".join(c if c == "\n" or unicodedata.category(c) not in UNPRINTABLE else _escape(c) for c in value)
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode()
+    return sentences.printable(value, keep="\n")
 
 
 def quoted(name: str) -> str:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from duotone.errors import DuotoneError
+from duotone.line.choice import LineOrWhich
 from duotone.line.mechanism import LineMechanism, balanced, tradeoff
 from duotone.line.table import Table
 from duotone.line.three_way import clear_from
+from duotone.line.which import Which
 from duotone.model.answer import word
 from duotone.plotting.figures import (
     BLUE,
@@ -75,18 +77,18 @@ def line_phases(mechanism: LineMechanism, blue: int, red: int, *, ax: Axes | Non
 
 
 def error_by_distance(
-    budgets: Sequence[Definition | LineMechanism],
+    budgets: Sequence[Definition | LineOrWhich],
     *,
     title: str | None = None,
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Figure:
     """The balanced optimum's error by how many people would flip the answer, from 1 on, a line per budget; for a
-    mechanism that is not balanced, a line per kind of mistake.
+    mechanism that is not balanced, a line per kind of mistake; for one answer among k a line, too.
 
     Each line ends where the error becomes exactly 0, and is labelled there. `labels` name the budgets.
     """
-    mechanisms = [budget if isinstance(budget, LineMechanism) else balanced(budget) for budget in budgets]
+    mechanisms = [budget if isinstance(budget, LineOrWhich) else balanced(budget) for budget in budgets]
     sides = [side for mechanism in mechanisms for side in _sides(mechanism)]
     labels = labels or [budget_label(mechanism.privacy) for mechanism in mechanisms]
     ends = [mechanism.certain[1 if red else 0] + 1 for mechanism, red, _ in sides]
@@ -111,8 +113,10 @@ def error_by_distance(
     return figure
 
 
-def _sides(mechanism: LineMechanism) -> list[tuple[LineMechanism, bool, str]]:
+def _sides(mechanism: LineOrWhich) -> list[tuple[LineOrWhich, bool, str]]:
     """The drawn sides of a mechanism, each with its label: whether it is the red side; only one if both are alike."""
+    if isinstance(mechanism, Which):
+        return [(mechanism, False, f": {mechanism}")]
     if mechanism.boundary == "balanced":
         return [(mechanism, False, "")]
     return [(mechanism, False, ": false no"), (mechanism, True, ": false yes")]
@@ -170,7 +174,9 @@ GROUPS = 80
 
 
 def answers(of: Answers, title: str | None = None, *, ax: Axes | None = None) -> Figure:
-    """Released answers by group: a disc for yes, a square for no. At most 80 groups are drawn."""
+    """Released answers by group: a disc for yes, a square for no, or one of several answers. At most 80 groups are drawn."""
+    from duotone.model.terms import WhichTerms
+
     facts = of.facts
     if not facts.by:
         raise DuotoneError("a picture of answers has a line for each group: ask with group by")
@@ -178,12 +184,15 @@ def answers(of: Answers, title: str | None = None, *, ax: Axes | None = None) ->
         raise DuotoneError(f"a picture of {len(of.answers)} groups would not be legible: at most {GROUPS} are drawn")
     names = [", ".join(map(str, key)) for key in of.answers]
     figure, ax = new_axes(ax, (5.6, 1.6 + 0.24 * len(names)))
-    for colour, said, place in (("red", False, 0), ("blue", True, 1)):
-        heights = [i for i, answer in enumerate(of.answers.values()) if answer is said]
+    several = isinstance(facts.terms, WhichTerms)
+    among = facts.terms.answers if isinstance(facts.terms, WhichTerms) else ("no", "yes")
+    for place, said in enumerate(among):
+        heights = [i for i, answer in enumerate(of.words.values()) if answer == said]
+        colour = "blue" if several or said == "yes" else "red"
         ax.scatter([place] * len(heights), heights, s=50, marker=MARKER[colour], color=COLOUR[colour], zorder=3)
-    ax.set_xticks([0, 1], ["no", "yes"])
+    ax.set_xticks(range(len(among)), among, parse_math=False)
     ax.set_yticks(range(len(names)), names, parse_math=False)
-    ax.set(xlim=(-0.5, 1.5), ylim=(len(names) - 0.5, -0.5), ylabel=", ".join(facts.labels))
+    ax.set(xlim=(-0.5, len(among) - 0.5), ylim=(len(names) - 0.5, -0.5), ylabel=", ".join(facts.labels))
     ax.xaxis.tick_top()
     titled(ax, title)
     framed(ax)
@@ -206,12 +215,12 @@ def _mark(of: Answers, ax: Axes) -> None:
 def question(of: Prepared | Answers, title: str | None = None) -> Figure:
     """How often the answer to a question is wrong, or too close to call, by how many people would flip it; grouped
     answers stand beside it. The default title is the question."""
-    from duotone.model.terms import DefiniteTerms
+    from duotone.model.terms import PaidTerms
     from duotone.tables.answers import Answers
 
     facts = of.facts
     terms, title = facts.terms, facts.question if title is None else title
-    if not isinstance(terms, DefiniteTerms):
+    if not isinstance(terms, PaidTerms):
         return three_way(terms.table, title=title)
     labels = [f"each answer: {budget_label(terms.share)}"] if terms.share != terms.privacy or facts.by else None
     if not (isinstance(of, Answers) and facts.by):

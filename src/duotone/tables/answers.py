@@ -18,7 +18,7 @@ from duotone.model.answer import SHOWN, Key, Released, word
 from duotone.model.cost import Receipt
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice
-from duotone.model.terms import DefiniteTerms, PaidTerms, Terms
+from duotone.model.terms import DefiniteTerms, PaidTerms, Terms, WhichTerms
 from duotone.privacy.numbers import show
 from duotone.privacy.text import definition_document
 from duotone.tables.compile_question import Compiled
@@ -132,6 +132,8 @@ class Facts:
         about: dict[str, Any] = {"person": self.person, "basis": self.basis, "grids": dict(self.grids)}
         if isinstance(self.terms, DefiniteTerms) and self.terms.groups is not None:
             about["private_groups"] = self.terms.groups.document(self.terms.count)
+        if isinstance(self.terms, WhichTerms):
+            about |= {"among": list(self.terms.answers), "ordered": self.terms.mechanism.ordered}
         if self.by_parts is not None:
             about["by_parts"] = {"scope": self.scope, **self.by_parts.document()}
         notes = [sentence(note, audience) for note in self.notes]

@@ -53,13 +53,15 @@ def prepare_by_parts(
     require_parts(parts, part_seconds, part_memory)
     given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "wrong": wrong, "one_of": one_of, "price": price}
     dataset, budget = dataset_and_budget(source, privacy, declared, people=people, **given)
-    if dataset.also or dataset.public:
+    strict = strict or not isinstance(source, Dataset)
+    if strict and (dataset.also or dataset.public):
         raise Refusal("tables beside parts")
+    dataset = replace(dataset, also={}, public={})
     own, _ = open_tables(dataset)
     with closed_on_error(own.close):
-        about = _used(unit_in(dataset, own), own, strict=strict or not isinstance(source, Dataset))
+        about = _used(unit_in(dataset, own), own, strict=strict)
         terms, most = question_terms(budget, None, about, None, costs, margins)
-        asked = by_parts(question, own, about, parts, part_seconds, part_memory)
+        asked = by_parts(question, own, parts, part_seconds, part_memory)
 
         def opened_anew(table: Any) -> tuple[Source, ByParts]:
             again, _ = open_tables(redeclared(dataset, table))
@@ -67,7 +69,9 @@ def prepare_by_parts(
                 require_same_columns([own.columns], [again])
             return again, asked
 
-        return Prepared(own, asked, (), about, most, None, terms, None, opened_anew).checked()
+        prepared = Prepared(own, asked, (), about, most, None, terms, None, opened_anew).checked()
+        asked = asked.tried(own, about)  # after what refuses a question before anything is done with its text
+        return replace(prepared, asked=asked)
 
 
 def _used(declared: Dataset, source: Source, *, strict: bool) -> Dataset:

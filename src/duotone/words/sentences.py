@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import string
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
@@ -274,3 +275,21 @@ def many(number: int, unit: str) -> str:
 def plural(unit: str) -> str:
     """Several of a unit."""
     return "people" if unit == "person" else unit if unit.endswith("s") else f"{unit}s"
+
+
+UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Unicode categories: control, format (direction marks, invisible joiners), surrogate, private, unassigned, separators."""
+
+
+def printable(text: object, keep: str = "") -> str:
+    """Text that is safe to show: characters that would control a terminal, or turn or break a line, are written as escapes,
+    except those to keep.
+
+    Guarantee: it contains no control character (C0, DEL, C1), no line or paragraph separator and no mark that changes
+    the direction of text, so that names and values from data cannot affect the screen that shows them.
+
+    >>> printable("a\\x1b[31mb\\n\\u202ec é ε"), printable("a\\nb\\x00", keep="\\n")
+    ('a\\\\x1b[31mb\\\\n\\\\u202ec é ε', 'a\\nb\\\\x00')
+    """
+    hidden = {c for c in set(str(text)).difference(keep) if unicodedata.category(c) in UNPRINTABLE}
+    return "".join(c.encode("unicode_escape").decode() if c in hidden else c for c in str(text))

@@ -46,6 +46,7 @@ def views(source: Source) -> int:
     return int(many)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "csv", "duckdb"])
 def test_no_view_stays_behind(tmp_path: Path, kind: str) -> None:
     with open_source(of_kind(kind, tmp_path), table="t" if kind == "duckdb" else None) as source:

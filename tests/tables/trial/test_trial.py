@@ -29,6 +29,7 @@ from duotone.tables.engines.engine import Source
 from duotone.tables.sql.comparison import LinearThreshold
 from duotone.tables.sql.condition import Known
 from duotone.tables.trial import plain_sql, trial
+from duotone.tables.trial.checks import Checks
 from duotone.tables.trial.made_up_tables import Constants, Layout, Values, made_up_tables, values_of
 
 BUDGET = ApproxDP(1, "1e-6")
@@ -90,6 +91,8 @@ def test_levels_that_move_by_two_are_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_next_trial_finds_the_last_ones_engine_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     engines = []
+    while trial._IDLE:
+        trial._IDLE.pop()[1]()
     for question in ("count(*) > 2", "count(*) > 3"):
         prepare(ROWS, question, BUDGET).close()
         ((engine, _),) = trial._IDLE
@@ -100,6 +103,15 @@ def test_the_next_trial_finds_the_last_ones_engine_empty(monkeypatch: pytest.Mon
     spoilt(monkeypatch, lambda c: replace(c, levels=lambda results, people: 2 * c.levels(results, people)))
     assert failed("count(*) > 4") == "neighbours"
     assert trial._IDLE == []
+
+
+def test_a_wrong_level_of_groups_without_anybody_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By plain SQL alone, too, however long their list is."""
+    right = compile_question.Compiled.level_of_nobody
+    monkeypatch.setattr(Checks, "neighbours", lambda _: None)
+    monkeypatch.setattr(compile_question.Compiled, "level_of_nobody", lambda self: right(self) + 3)
+    for groups in (["X", "Y"], ["A", *(f"none {i}" for i in range(2000))]):
+        assert failed("select ward, count(*) > 2 from t group by ward", groups=groups) == "plain SQL"
 
 
 def test_levels_that_are_one_off_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,6 +280,9 @@ def test_no_private_row_is_read_and_the_same_question_is_tried_once(monkeypatch:
     for budget in (BUDGET, ApproxDP(2, "1e-9")):  # the levels are the same, whatever they are sold for
         with prepare(tmp_path / "t.csv", "avg(x) > 1", budget, bounds={"x": (0, 5)}):
             assert not ran
+    (tmp_path / "other.csv").write_text("x\n3\n")  # the same columns under another name
+    with prepare(tmp_path / "other.csv", "avg(x) > 1", BUDGET, bounds={"x": (0, 5)}):
+        assert not ran
 
 
 @pytest.mark.parametrize(

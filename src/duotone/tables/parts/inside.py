@@ -22,7 +22,7 @@ YES, NO, UNHIDDEN = 79, 78, 77
 """How a part's process ends: its answer is a plain yes; anything else; the system permits no namespaces."""
 ENDED = b"ended "
 """What the nursery says before the code with which a child ended."""
-STARTING = 2.0
+STARTING = 1.0
 """Seconds by the clock for a child to begin, beyond those of the question."""
 SETTINGS = {
     "memory_limit": "'{memory}MiB'", "threads": "1", "temp_directory": "''", "max_temp_directory_size": "'0MiB'",

@@ -29,6 +29,8 @@ from duotone.words.sentences import plural
 
 MOST_PARTS, MOST_SECONDS, MOST_MEMORY = 1001, 3600, 2**20
 LEAST_MEMORY = 64
+LONGEST_TRIAL = 5
+"""Most seconds of the processor for a trial without rows."""
 MOST_FILES = 5000
 """Most files of Python beside a function's own."""
 STATEMENT = r"\s*(with|select|from|values|\(\s*select)\b|.*;"
@@ -47,7 +49,8 @@ class ByParts:
     seconds: int
     memory: int
     task: Mapping[str, Any] = field(repr=False)
-    apart: Isolation
+    apart: Isolation | None = None
+    """How processes are kept apart on this system, known after its trial."""
     digest: str = ""
     """The hash of the file that a function is in."""
     key: bytes | None = field(default=None, repr=False)
@@ -68,7 +71,16 @@ class ByParts:
     @property
     def notes(self) -> tuple[Notice, ...]:
         """What is not kept from a part's process on this system, if anything is not."""
-        return () if self.apart.complete else (Notice("parts in sight"),)
+        return () if self.apart is None or self.apart.complete else (Notice("parts in sight"),)
+
+    def tried(self, source: Source, declared: Dataset) -> Self:
+        """The same, tried without rows: SQL that does not fit the columns, or a function that cannot be loaded, is refused
+        now, since it would be a no for every part."""
+        seconds = min(self.seconds, LONGEST_TRIAL)
+        wrong, apart = tried(rows_of(source, declared).schema().to_pyarrow().empty_table(), {**self.task, "seconds": seconds})
+        if wrong:
+            raise Refusal("not a question for parts", what=self.text, why=wrong)
+        return replace(self, apart=apart, task={**self.task, "hide": apart.hidden})
 
     def document(self) -> dict[str, int]:
         """The parts and their limits, as JSON."""
@@ -98,9 +110,8 @@ class ByParts:
             rows = None  # no traceback may show them
 
 
-def by_parts(question: str | Function, source: Source, declared: Dataset, parts: int, seconds: int, memory: int) -> ByParts:
-    """A question that can be asked of parts of this table. It is tried without rows: SQL that does not fit the columns, or a
-    function that cannot be loaded, is refused now, since it would be a no for every part."""
+def by_parts(question: str | Function, source: Source, parts: int, seconds: int, memory: int) -> ByParts:
+    """A question to be asked of parts of this table."""
     limits = {"seconds": seconds, "memory": memory * 2**20}
     if isinstance(question, str):
         text = question.strip().rstrip(";").rstrip()
@@ -113,11 +124,8 @@ def by_parts(question: str | Function, source: Source, declared: Dataset, parts:
         task = _task_of(question)
         digest, text = _digest(task["file"]), f"{task['function']} of {Path(task['file']).name}"
         written = f"{task['module']}.{task['function']}, SHA-256 {digest}"
-    wrong, apart = tried(rows_of(source, declared).schema().to_pyarrow().empty_table(), {**task, **limits})
-    if wrong:
-        raise Refusal("not a question for parts", what=text, why=wrong)
     normal = f"IN MOST OF {parts} PARTS ({seconds} s, {memory} MiB): {written}"
-    return ByParts(text, normal, parts, seconds, memory, {**task, **limits, "hide": apart.hidden}, apart, digest)
+    return ByParts(text, normal, parts, seconds, memory, {**task, **limits}, digest=digest)
 
 
 def require_parts(parts: int, seconds: int, memory: int) -> None:

@@ -55,8 +55,9 @@ class Asked:
 
     @property
     def key(self) -> str:
-        """What determines the trial: a question is tried once."""
-        known = [self.question, self.question.text, self.private, self.public, self.declared, self.most, self.listed]
+        """What determines the trial: a question is tried once, whatever the main table is called."""
+        (_, main), *others = self.private.items()
+        known = [self.question, self.question.text, main, others, self.public, self.declared, self.most, self.listed]
         return hashlib.sha256(repr(known).encode()).hexdigest()
 
     @cached_property
