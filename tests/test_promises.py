@@ -40,7 +40,7 @@ DOCS = Path(__file__).parents[1] / "docs"
         ("theory", "({:,} for `epsilon`)", [certificate_numbers.LONGEST_EPSILON]),
         ("reading", "longer than {:,} bytes", [text_files.LONGEST_LINE]),
         ("reading", "of more than {:,} characters", [query.LONGEST]),
-        ("operate", "more than {:,} people from each end", [results.MOST_ENDS]),
+        ("reading", "people kept from each end (sums, averages, mode) | {:,}", [results.MOST_ENDS]),
     ],
 )
 def test_limits_are_those_of_the_code(page: str, sentence: str, value: Sequence[int]) -> None:
