@@ -19,16 +19,16 @@ Document = dict[str, Any]
 OfficeCall = Callable[..., Awaitable[Document]]
 """An office as one person sees it: call it with an operation's name and parameters, get a document."""
 SQL = (
-    "Answers are yes or no (or, where close calls are counted, too close to call), and randomised: each may be wrong with a"
-    " probability that is known beforehand."
+    "Answers are yes or no (or, where close calls are counted, too close to call), or one of several words, and randomised:"
+    " each may be wrong with a probability that is known beforehand."
 )
 SURE = (
     "An answer says how sure it is. certain: no noise could have turned it. p_value: how often, at most, an answer as clear"
     " would come up if the truth were the other one; this is not the probability that the answer is wrong. distance: about how"
     " many people would have to be different to flip the truth, or more if capped; give_or_take. at_least: that many at least,"
     " by confidence (0 says nothing). margin: the noisy distance that all this follows from. Answers by group have these in"
-    " margins, in their order. They are public and cost nothing more; where answers may be too close to call, they are"
-    " not there."
+    " margins, in their order. They are public and cost nothing more; where answers may be too close to call, or are one of"
+    " several (among), they are not there."
 )
 
 

@@ -76,7 +76,8 @@ class Terms(Sent):
 
     question: Annotated[str, Field(max_length=100_000)] | None = None
     """SQL with a yes/no answer: a comparison of aggregates, as avg(age) > 38 or count(*) filter (where vote = 'Y') > 500, or a
-    select with one, with where and group by."""
+    select with one, with where and group by. Or which of several answers is true: mode(town), bracket(avg(age), 20, 40), a
+    case whose answers are constants, or select town from votes group by town order by avg(age) desc limit 1."""
     by: list[Annotated[str, Field(max_length=200)]] | None = None
     """Instead of a question: which groups by these columns are large enough to be shown."""
     epsilon: Number | None = None

@@ -30,10 +30,11 @@ def ask(
     asker: str | None = None,
     **options: Any,
 ) -> Answers:
-    """A private answer to a yes/no question about a table: a file, a data frame, an open `Source`, or a `Dataset`.
+    """A private answer to a question about a table: a file, a data frame, an open `Source`, or a `Dataset`.
 
-    The question is SQL: one Boolean expression over aggregates, or a select with one, with where and group by. The
-    budget is `epsilon` and `delta`, or a `privacy` definition; or `wrong` and `people`, `one_of` or `price`: see `prepare`.
+    The question is SQL: one Boolean expression over aggregates, or a select with one, with where and group by; or which of
+    several answers is true (a `case`, `bracket(avg(x), 3, 5)`, `mode(x)`, the first group of an order). The budget is
+    `epsilon` and `delta`, or a `privacy` definition; or `wrong` and `people`, `one_of` or `price`: see `prepare`.
     `help(Dataset)` lists all declarations.
 
     With a `ledger`, its place or an open one, or a `Dataset` that names one, the answer is charged to a `dataset` there first:
