@@ -27,6 +27,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCKS = [(page.name, block) for page in PAGES for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.S)]
 
 PRINTED = {  # what each example prints; <…> is what chance decides
+    "any_question": """\
+Do days and age predict costs? yes, in most of 31 random parts of the patients
+""",
     "audit": """\
 exact coins: epsilon is at least <number>, claimed 0.6931: <verdict>
 off by one: epsilon is at least <number>, claimed 0.6931: REFUTED

@@ -11,7 +11,7 @@ from typing import Any
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.model.notice import Notice
+from duotone.model.notice import Notice, Refusal
 from duotone.questions.threshold import CROWD
 from duotone.tables.sql.build_comparison import compared, ranked, somebody
 from duotone.tables.sql.comparison import (
@@ -225,7 +225,7 @@ class Comparisons:
         if type(inner) in SPREAD:
             kind, less = SPREAD[type(inner)]
             return Aggregate(text, kind, where, read_numbers(inner.this, self.columns, text), less=less)
-        raise DuotoneError(f"{text} is not an aggregate that is known: use {KNOWN}")
+        raise Refusal("aggregate not known", text=text, known=KNOWN)
 
     def count(self, node: exp.Expression, where: Condition, text: str) -> Aggregate:
         """The number of all rows, of rows where a condition holds or a value is not null, of people, or of distinct
