@@ -134,7 +134,7 @@ REFUSED = {
     "select vote, count(*) > 3 from visits group by all": "group by all: name the columns",
     "select count(*) > 3 from (select u, count(*) as n from visits group by all)": "group by all: name the columns",
     "select count(*) > 3 from (select count(*) as n, u from visits group by 1)": "group by 1: give the position of a column",
-    "select count(*) > 3 from (select vote, count(*) as n from visits group by 1)": "and by nothing else; the unit is u",
+    "select count(*) > 3 from (select vote, count(*) as n from visits group by 1)": "always as many groups as the list has",
     'select count(*) > 3 from (select u, count(*) + "0" as n from visits group by u)': "count, .* or arg_max of 0",
     'select count(*) > 3 from (select u, count(*) as n from visits group by u) where "present rows" > 2':
         r"^the inner select has no column present rows \(a text stands in .*\); it has n$",
@@ -275,7 +275,49 @@ TO9 = {"x": (0, 9), "i": (1, 9)}
 TABLE = pa.table(
     {"x": [1.5], "i": pa.array([1], pa.int64()), "v": ["a"], "u": [1], "b": [True], "big": pa.array([1], pa.uint64())}
 )
+OF_WARDS = "from (select vote, count(*) as n, count(*) > 3 as ok, avg(x) > 5 as high, avg(x) as a from visits group by vote) w"
+REFUSED |= {
+    f"select count(*) > 3 {OF_WARDS} where ok group by n": "one answer, without group of its own: as in|without group",
+    f"select count(*) > 3, bool_or(ok) {OF_WARDS}": "exactly one yes/no expression",
+    f"select count(*) > 3 {OF_WARDS} where other.ok": "other.ok is not a column of the inner select: leave out",
+    f"select count(*) > 3 {OF_WARDS} where vote <> 'Y'": "vote is a key of the groups, whose list is public: list those that",
+    f"select count(*) > 3 {OF_WARDS} where oks": r"the inner select has no column oks \(.*\); it has n, ok, high, a",
+    f"select count(*) filter (where ok) > count(*) filter (where high) {OF_WARDS}": "satisfy one condition with a number",
+    f"select avg(ok) > 0.1 * count(*) {OF_WARDS}": "satisfy one condition with a number or a share",
+    f"select count(*) filter (where ok) * count(*) filter (where high) > 3 {OF_WARDS}": "satisfy one condition with a number",
+    f"select median(a) > 3 {OF_WARDS}": "a median of groups is of counts, without where or having",
+    f"select median(n) > 3 {OF_WARDS} where ok": "a median of groups is of counts, without where or having",
+    f"select avg(high) > 0.5 {OF_WARDS}": r"in a group without values the condition is unknown.* write count\(\*\) filter",
+    f"select sum(ok::int) > 3 {OF_WARDS} where n > 5": r"write count\(\*\) filter \(where …\), which counts groups",
+    f"select sum(n) > 300 {OF_WARDS}": r"SUM\(n\) adds up what groups have: of groups one asks how many satisfy",
+    f"select count(distinct n) > 3 {OF_WARDS}": "of groups one asks how many satisfy a condition, .*; or for a min, max or",
+    f"select min(n) = 3 {OF_WARDS}": "of groups one asks how many satisfy a condition, .*; or for a min, max or median",
+    f"select count(*) > 3 from (select w.ok, count(*) as n {OF_WARDS} group by w.ok) where n > 3": "groups of groups",
+}
 DECLARED: list[tuple[str, dict[str, Any], str]] = [
+    (
+        "select count(*) > 1 from (select v, count(*) > 1 as ok from t group by v) where ok",
+        {},
+        r"by v: give the list \(groups\); or, if v tells persons apart, say which column that is \(unit\)",
+    ),
+    (
+        "select count(*) > 1 from (select v, count(distinct u) > 1 as ok from t group by v) where ok",
+        {"unit": "u"},
+        r"is asked of a public list of groups, by v: give it \(groups\)",
+    ),
+    *(
+        (
+            f"select count(*) {limit} from (select v, count(*) > 1 as ok from t group by v) where ok",
+            {"groups": ["a", "b"]},
+            f"would be {answer} on every table, since the list has 2 groups",
+        )
+        for limit, answer in (("> 2", "no"), ("<= 2", "yes"), (">= 0", "yes"))
+    ),
+    (
+        "select bool_or(ok) from (select v, count(*) >= 0 as ok from t group by v)",
+        {"groups": ["a", "b"]},
+        "would be yes on every table",
+    ),
     ("avg(x) > 1", {}, r'needs bounds: give the lowest and the highest value that counts \(bounds=\{"x": \(low, high\)\}\)'),
     ("avg(x) > 1", {"bounds": {"y": (0, 1)}}, "the table has no column y"),
     ("avg(x) > 1", {"bounds": {"x": (1, 0)}}, "must be below the upper one"),

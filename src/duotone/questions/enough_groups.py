@@ -66,34 +66,35 @@ class EnoughGroups:
 
 @dataclass(frozen=True)
 class Step:
-    """By how much one change of the table can move the levels of its groups, which are those under add-remove: each by at
-    most `one`, and all together by at most `all`."""
+    """By how much one change of the table can move the levels of its groups: those of at most `groups` groups by `one` each."""
 
+    groups: int = 1
     one: int = 1
-    all: int = 1
 
     @staticmethod
     def of(groups: int, *, replaced: bool, one_way: bool) -> Step:
-        """Where a person counts in at most so many groups. Whoever is replaced leaves that many and joins that many, and a
-        group that is left and joined moves by 2, but by 1 where the two move it in opposite directions."""
-        return Step(2 if replaced and not one_way else 1, 2 * groups if replaced else groups)
+        """Where a person counts in at most so many groups. Whoever is replaced leaves and then joins, which is as two
+        changes; but where leaving never raises, and joining never lowers, any level (or the other way round), as one."""
+        return Step(groups, 2 if replaced and not one_way else 1)
 
 
 def enough_levels(levels: ArrayLike, at_least: int, step: Step = Step()) -> NDArray[np.float64]:  # noqa: B008
-    """The level of "at least `at_least` of these groups say yes" from the levels of the groups, along the last axis.
+    """The level of "at least `at_least` of these groups say yes" from their levels under add-remove, along the last axis.
 
     A group at level ℓ takes ℓ + 1 changes to a no, or −ℓ to a yes. Let a yes need r groups to turn, one more than it has to
     spare, and a no as many as it lacks; let m be the largest and s the sum of the r smallest numbers of changes on
-    that side. Then the distance is max(⌈m / one⌉, ⌈s / all⌉).
+    that side. Then the distance is n = max(m, ⌈s / groups⌉), or ⌈n / 2⌉ where a change is as two.
 
-    Guarantee: neighbours' levels differ by at most 1, and the sign is the truth. Proof. It is the distance in a larger world
-    (docs/theory.md), whose states are vectors of whole levels and whose steps move each level by at most `one`, all together by
-    at most `all` (a multiple of `one`). To move the levels of some groups by d₁, d₂, …, n steps must have n·one ≥ each d and
-    n·all ≥ Σd; and that is enough: lay the single moves in a row, group after group, and give them to the n steps in turn, so
-    that each step gets at most ⌈d/n⌉ ≤ one of each group and ⌈Σd/n⌉ ≤ all. Of all r groups the nearest have the least m
-    and the least s. Neighbouring tables are at most one step apart.
+    Guarantee: neighbours' levels differ by at most 1, and the sign is the truth. Proof. n is the distance in a larger world
+    (docs/theory.md), whose states are vectors of whole levels and whose steps move at most `groups` of them by 1 each. To
+    move some levels by d₁, d₂, … takes n steps with n ≥ each d and n·groups ≥ Σd; and that is enough: lay the single moves in
+    a row, group after group, and give them to the n steps in turn, so that each step gets at most ⌈d/n⌉ ≤ 1 of each group
+    and ⌈Σd/n⌉ ≤ groups. Of all r groups the nearest have the least m and the least s. Who joins or leaves is a step at most.
+    Who is replaced is two at most: ⌈n / 2⌉ is the distance in the world of such double steps. But if leaving never raises
+    a level and joining never lowers one (or the other way round), the answer's level, which rises with each of them, falls
+    by 0 or 1 and then rises by 0 or 1.
 
-    Exact under add-remove with `all` = 1, if the groups' levels are: then a change is a step, and every step a change. Else
+    Exact under add-remove with one group, if the groups' levels are: then a change is a step, and every step a change. Else
     a bound: somebody who could be in several groups need not be there.
 
     Levels clipped at c·one give the same level up to c: with a clipped group among the r, m alone makes it more than c.
@@ -101,7 +102,7 @@ def enough_levels(levels: ArrayLike, at_least: int, step: Step = Step()) -> NDAr
     >>> wards = [3, 0, -2, 5]
     >>> [int(enough_levels(wards, at_least)) for at_least in (1, 2, 3, 4)]
     [10, 4, 0, -2]
-    >>> [int(enough_levels(wards, at_least, Step(all=2))) for at_least in (1, 2, 3, 4)]
+    >>> [int(enough_levels(wards, at_least, Step(groups=2))) for at_least in (1, 2, 3, 4)]
     [5, 3, 0, -2]
     """
     ordered = -np.sort(-np.asarray(levels, dtype=float), axis=-1)
@@ -113,4 +114,5 @@ def enough_levels(levels: ArrayLike, at_least: int, step: Step = Step()) -> NDAr
 def _distance(changes: NDArray[np.float64], step: Step) -> NDArray[np.float64]:
     """The changes that turn these groups; those with 0 or fewer are on the other side, and need not turn."""
     needed = np.maximum(changes, 0)
-    return np.asarray(np.maximum(np.ceil(needed.max(axis=-1) / step.one), np.ceil(needed.sum(axis=-1) / step.all)))
+    steps = np.maximum(needed.max(axis=-1), np.ceil(needed.sum(axis=-1) / step.groups))
+    return np.asarray(np.ceil(steps / step.one))

@@ -5,9 +5,10 @@ checked, charged and released. `answers` are the results, with all public facts 
 hypotheses by noisy counts; `preview` shows its
 accuracy in its own units; `billing` finds the ledger and the names of the question and its table there. `declared`
 opens a dataset's tables and checks its declarations against their columns, `sql` parses the question into comparisons,
-`compile_question` and `comparisons` translate each into a request to an engine and its result into levels, and
-`engines` execute requests (`work`, with `patterns`, bounds their cost). Every question is first on `trial` with made-up
-tables, and `engine_conformance` tests an unknown engine. `check_by_parts` checks any question for `parts` of the people.
+`compile_question` and `comparisons` translate each into a request to an engine and its result into levels, which
+`listed_groups` make one level of how many groups say yes. `engines` execute requests (`work`, with `patterns`, bounds
+their cost). Every question is first on `trial` with made-up tables, and `engine_conformance` tests an unknown engine.
+`check_by_parts` checks any question for `parts` of the people.
 `inspection` and `first_declaration` are for a table's owner, and not private.
 """
 

@@ -152,7 +152,9 @@ def facts_of(
     """The facts of a checked question; without `asked`, the question is which groups there are."""
     vouched = None if source.vouched is None else vouched_for(source.vouched, declared.person)
     limited = most if by and isinstance(terms, PaidTerms) else None
-    labels = by if asked is None else asked.labels
+    if compiled is not None and compiled.groups is not None and most < compiled.groups.many:
+        limited = most
+    labels = by if asked is None or not by else asked.labels
     parts, unit = asked if isinstance(asked, ByParts) else None, declared.person or "row"
     text = f"the groups by {' and '.join(by)}" if asked is None else f"“{one_line(asked.text)}”"
     exact = parts is None and (compiled is None or compiled.exact)

@@ -43,6 +43,7 @@ from duotone.tables.declared import (
 )
 from duotone.tables.engines.engine import Source, closed_on_error, explained
 from duotone.tables.engines.open import require_same_people
+from duotone.tables.listed_groups import ListedGroups
 from duotone.tables.prepared import Prepared, Reopen
 from duotone.tables.sql.comparison import PRESENT, ParsedQuestion, TopGroup
 from duotone.tables.sql.condition import Columns, columns_read
@@ -162,7 +163,10 @@ def _prepared(
     source, asked, declared, listed = checked.source, checked.asked, checked.declared, checked.listed
     with closed_on_error(source.close):
         terms, most = question_terms(budget, asked, declared, listed, costs, margins)
-        compiled = compile_question(asked, declared, terms.reaches, source)
+        if asked.of_groups:
+            most = groups_each(asked.by, declared, listed, together=True)
+        groups = ListedGroups.of(asked, declared, listed, most) if asked.of_groups else None
+        compiled = compile_question(asked, declared, terms.reaches, source, groups)
         terms = terms.about(compiled.count, compiled.searched)
         if isinstance(budget, ToPrice) and isinstance(terms, DefiniteTerms) and terms.sized:  # known now that it is a size
             terms = DefiniteTerms(budget.budget(most, size_line), most, at_least=terms.at_least).about(compiled.count, None)
@@ -180,7 +184,7 @@ def question_terms(
     margins: bool | None,
 ) -> tuple[Terms, int]:
     """The terms of a question, and the most groups in which a person counts."""
-    by = () if asked is None else asked.by
+    by = () if asked is None or asked.of_groups else asked.by
     if asked is not None and asked.answers:
         if isinstance(budget, ThreeWay) or costs is not None or margins:
             raise Refusal("options of yes and no")
@@ -191,7 +195,7 @@ def question_terms(
     if isinstance(budget, ThreeWay):
         if by and listed is None:
             raise Refusal("groups missing")
-        many = 1 if listed is None else len(listed)
+        many = 1 if listed is None or not by else len(listed)
         return ThreeWayTerms(budget, many), 1 if declared.unit is None else many
     least, most = (declared.at_least or 1) if by and listed is None else 0, groups_each(by, declared, listed)
     if isinstance(budget, ToPrice):
@@ -296,7 +300,9 @@ def _fitted(
     if declared.at_least is not None and (listed is not None or not asked.by):
         note(Unused("at_least", Notice("at_least unused")))
         declared = replace(declared, at_least=None)
-    if asked.by and declared.replaced:
+    if asked.of_groups and listed is None:
+        raise Refusal("groups missing of how many" if declared.person else "groups or unit missing", by=asked.by)
+    if asked.by and declared.replaced and not asked.of_groups:
         raise DuotoneError("with group by, someone who changes may leave one group for another: use add-remove")
     return declared, listed, (*follow, *said)
 

@@ -21,6 +21,7 @@ from duotone.model.dataset import FLOAT_STEPS, SQUARED_STEPS, Bounds, Dataset, N
 from duotone.model.notice import Notice
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import show
+from duotone.questions.enough_groups import Step
 from duotone.questions.protocol import combined_level
 from duotone.questions.threshold import CROWD
 from duotone.questions.which import first_that_holds
@@ -33,6 +34,7 @@ from duotone.tables.engines.engine import Source
 from duotone.tables.engines.expressions import require_able
 from duotone.tables.engines.query import People, gather, plan_of
 from duotone.tables.engines.results import MOST_ENDS, Ends, Keys, Request, Result, Tally, nobody_ranked, require_reach
+from duotone.tables.listed_groups import ListedGroups, inside
 from duotone.tables.sql.comparison import (
     Atom,
     BoolOp,
@@ -42,6 +44,7 @@ from duotone.tables.sql.comparison import (
     LinearThreshold,
     MeanDifference,
     Measure,
+    OfGroups,
     ParsedQuestion,
     QuantileThreshold,
     Settled,
@@ -52,7 +55,7 @@ from duotone.tables.sql.comparison import (
     atoms,
 )
 from duotone.tables.sql.computed_bounds import bounds_of_people, computed_bounds
-from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Joined, Known, Not, Operand, parts_of
+from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Joined, Known, Not, Operand, columns_read, parts_of
 
 Part = TypeVar("Part")
 
@@ -127,54 +130,79 @@ class Compiled:
     count: CountLimit | None = None
     """The limit, for a single count of people: its level is the distance of the count from the limit, at any
     distance."""
+    groups: ListedGroups | None = None
+    """The list of groups, if it is asked how many of them say yes."""
 
-    def levels(self, results: Sequence[Results], people: Array) -> Array:
+    def levels(self, results: Sequence[Results], people: Array, places: Array | None = None) -> Array:
         """The question's level in every group, from the results of each comparison; for which of several answers is true,
-        rows of an answer and its distance (`questions.which.Standing`)."""
+        rows of an answer and its distance (`questions.which.Standing`). With `places`, in listed groups: each is the place
+        of a group in the results, or −1 for an empty one. How many `groups` say yes has a level in each row of places."""
         each = [c.levels(result, people) for c, result in zip(self.comparisons, results, strict=True)]
-        return _combined(self.tree, iter(each))
+        if places is not None:
+            each = [np.concatenate([own, nobody])[places] for own, nobody in zip(each, self._of_nobody, strict=True)]
+        return _combined(self.tree, iter(each), self.groups)
+
+    @property
+    def _of_nobody(self) -> list[Array]:
+        """The level of each comparison in an empty group."""
+        return [c.levels({n: nothing(r) for n, r in c.requests.items()}, np.zeros(1, dtype=np.int64)) for c in self.comparisons]
 
     @property
     def searched(self) -> int | None:
         """Most changes for which all its levels are searched; None if they are exact at any distance."""
-        return min((c.searched for c in self.comparisons if c.searched), default=None)
+        one = 1 if self.groups is None else self.groups.step.one
+        return min((c.searched // one for c in self.comparisons if c.searched), default=None)
 
     def level_of_nobody(self) -> Array:
-        """The level of an empty group."""
-        return self.levels(
-            [{n: nothing(r) for n, r in c.requests.items()} for c in self.comparisons], np.zeros(1, dtype=np.int64)
-        )
+        """The level of an empty group; or, of how many groups, of an empty table."""
+        nobody = self._of_nobody
+        if self.groups is not None:
+            nobody = [np.repeat(own, self.groups.many)[None] for own in nobody]
+        return _combined(self.tree, iter(nobody), self.groups)
 
 
-def compile_question(asked: ParsedQuestion, declared: Dataset, reaches: Reach, source: Source) -> Compiled:
+def compile_question(
+    asked: ParsedQuestion, declared: Dataset, reaches: Reach, source: Source, groups: ListedGroups | None = None
+) -> Compiled:
     """Check a question against declarations and the engine's abilities, and compile its comparisons; `reaches` are the
-    mechanism's last levels.
+    mechanism's last levels, and `groups` those of which it asks how many say yes.
 
     Under replace all rows are examined, since everybody may change; with group by, only those that take part.
     """
     require_able(source, asked)
+    each, own = reaches, declared
+    if groups is not None:
+        (groups, each), own = groups.within(reaches), inside(declared)
     rows = asked.where if asked.by or not declared.replaced else None
     every = _atoms(asked.tree)
     squared = {value.column for value in values_of(atom for atom in every if isinstance(atom, VarianceThreshold))}
     finer = finer_bounds(values_of(every), declared, squared)
-    declared = replace(declared, bounds={**declared.bounds, **finer})
+    declared, own = (replace(known, bounds={**known.bounds, **finer}) for known in (declared, own))
     compiled: list[CompiledComparison] = []
 
     def make(atom: Atom) -> CompiledComparison:
-        compiled.append(_compile_comparison(as_numbers(atom, finer.keys()), declared, reaches, rows or ALWAYS))
+        compiled.append(_compile_comparison(as_numbers(atom, finer.keys()), own, each, rows or ALWAYS))
         return compiled[-1]
 
-    tree, comparisons = _chosen(asked.tree, make) if isinstance(asked.tree, Choice) else _unsettled(_made(asked.tree, make))
+    tree: Tree | Choice
+    many = 0 if groups is None else groups.many
+    if isinstance(asked.tree, Choice):
+        tree, comparisons = _chosen(asked.tree, make)
+    else:
+        tree, comparisons = _unsettled(_made(asked.tree, make, many))
     require_reach(c.requests for c in comparisons)  # which no engine detects before it has read rows
     one = declared.max_rows in (None, 1)  # people who count for more steps, over a count that is requested exactly
     anything = asked.people is None and not asked.keys and not asked.joins  # what these make need not be
+    if groups is not None:  # and each group may have anybody, who then is in no other one
+        alone = not declared.replaced and groups.step == Step()
+        anything &= alone and columns_read((asked.tree, asked.where)).isdisjoint(asked.by)
     exact = anything and _exact_at_all(tree, iter(comparisons), one)
     counted = declared.max_rows is not None and any(_adds_rows(atom, declared) for atom in _atoms(tree))
-    notes = _notes(asked, declared, comparisons)
+    notes = (*([] if groups is None else [groups.note]), *_notes(asked, declared, comparisons))
     known = asked.counted is not None and all(map(_however_far, comparisons))
     count = _count_limit(tree, one, asked.where) if known else None
     count = count if count == ANY or not declared.replaced else None
-    return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, compiled), notes, count)
+    return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, compiled), notes, count, groups)
 
 
 ANY = CountLimit(1, above=True)
@@ -274,14 +302,21 @@ def _chosen(choice: Choice, make: Callable[[Atom], CompiledComparison]) -> tuple
     return replace(choice, conditions=tuple(trees)), tuple(comparisons)
 
 
-def _made(tree: Tree, make: Callable[[Atom], CompiledComparison]) -> Made:
-    """The question with each comparison compiled. Settled ones are left out, or settle the question."""
+def _made(tree: Tree, make: Callable[[Atom], CompiledComparison], groups: int = 0) -> Made:
+    """The question with each comparison compiled. Settled ones are left out, or settle the question; so does a number of
+    groups that there never, or always, are."""
     if isinstance(tree, Settled):
         return tree
+    if isinstance(tree, OfGroups):
+        least = tree.at_least(groups)
+        if not 1 <= least <= groups:
+            return Settled(least < 1, f"the list has {groups} group{'s' * (groups > 1)}")
+        inner = _made(tree.part, make, groups)
+        return inner if isinstance(inner, Settled) else (replace(tree, part=inner[0]), inner[1])
     if not isinstance(tree, BoolOp):
         made = make(tree)
         return made.settled or (tree, (made,))
-    parts = [_made(part, make) for part in tree.parts]
+    parts = [_made(part, make, groups) for part in tree.parts]
     settled = [part for part in parts if isinstance(part, Settled)]
     open_parts = [part for part in parts if not isinstance(part, Settled)]
     if tree.rule == "not" and settled:
@@ -295,15 +330,18 @@ def _made(tree: Tree, make: Callable[[Atom], CompiledComparison]) -> Made:
     return replace(tree, parts=tuple(part for part, _ in open_parts)), comparisons
 
 
-def _combined(tree: Tree | Choice, levels: Iterator[Array]) -> Array:
-    """The least level for and, the greatest for or, the negated side for not; for several answers, the standings."""
+def _combined(tree: Tree | Choice, levels: Iterator[Array], groups: ListedGroups | None = None) -> Array:
+    """The least level for and, the greatest for or, the negated side for not; for several answers, the standings;
+    for how many groups, the level of all of them."""
     if isinstance(tree, Choice):
         standings = first_that_holds([_combined(condition, levels) for condition in tree.conditions])
         standings[:, 0] = np.array([tree.answers.index(label) for label in tree.labels])[standings[:, 0]]
         return standings
+    if isinstance(tree, OfGroups) and groups is not None:
+        return groups.levels(_combined(tree.part, levels, groups), tree.at_least(groups.many))
     if not isinstance(tree, BoolOp):
         return np.asarray(next(levels))
-    return np.asarray(combined_level(tree.rule, [_combined(part, levels) for part in tree.parts]))
+    return np.asarray(combined_level(tree.rule, [_combined(part, levels, groups) for part in tree.parts]))
 
 
 def _exact_at_all(tree: Tree | Choice, comparisons: Iterator[CompiledComparison], one: bool) -> bool:
@@ -315,6 +353,8 @@ def _exact_at_all(tree: Tree | Choice, comparisons: Iterator[CompiledComparison]
 
 
 def _exact(tree: Tree, comparisons: Iterator[CompiledComparison], one: bool) -> bool:
+    if isinstance(tree, OfGroups):
+        return _exact(tree.part, comparisons, one)
     if not isinstance(tree, BoolOp):
         return next(comparisons).exact
     parts = [_exact(part, comparisons, one) for part in tree.parts]
@@ -346,17 +386,32 @@ def levels_of(
     who = population.asked(asked for asked, _ in questions)
     gathered = gather(who, [(c.columns, c.requests) for own in comparisons for c in own])
     results = iter(gathered.results)
-    keys, people, levels = gathered.keys, gathered.people, []
+    keys, people = gathered.keys, gathered.people
+    one_answer = any(compiled is not None and compiled.groups is not None for compiled in every)
+    tables: tuple[Key, ...] = ((),)
+    places = None
+    if population.listed is not None and (one_answer or not population.trial):
+        tables, places = _listed(keys, population.listed, numbered=population.trial)
+        places = places if one_answer else places[0]
+    levels = []
     for compiled, compared in zip(every, comparisons, strict=True):
         own = [next(results) for _ in compared]
-        levels.append(people - 1 if compiled is None else compiled.levels(own, people))
-    if population.listed is None or population.trial:
+        sizes = people - 1 if places is None else np.append(people - 1, -1)[places]
+        levels.append(sizes if compiled is None else compiled.levels(own, people, places))
+    if one_answer:
+        return tables, np.zeros(len(tables), dtype=np.int64), levels  # nobody is counted in all groups together
+    if places is None:
         return keys if population.by else ((),), people, levels
+    return population.listed or (), np.append(people, 0)[places], levels
+
+
+def _listed(keys: Any, listed: Sequence[Key], *, numbered: bool) -> tuple[tuple[Key, ...], Array]:
+    """The tables of a trial, which are `numbered` before their groups' keys, or the only table; and for each the place of
+    every listed group among the keys, −1 for an empty one."""
     place = {tuple(map(str, key)): i for i, key in enumerate(keys)}
-    order = [place.get(tuple(map(str, key)), -1) for key in population.listed]
-    nobody = [compiled.level_of_nobody() if compiled is not None else [-1] for compiled in every]
-    levels = [np.concatenate([own, np.asarray(empty)])[order] for own, empty in zip(levels, nobody, strict=True)]
-    return population.listed, np.append(people, 0)[order], levels
+    tables = tuple(dict.fromkeys(key[:1] for key in keys)) if numbered else ((),)
+    rows = [[place.get(tuple(map(str, (*table, *key))), -1) for key in listed] for table in tables]
+    return tables, np.array(rows, dtype=np.int64).reshape(len(tables), len(listed))
 
 
 SEARCHED = 64

@@ -171,8 +171,11 @@ def column_bounds(
     return named
 
 
-def groups_each(by: tuple[str, ...], declared: Dataset, listed: tuple[Key, ...] | None = None) -> int:
-    """The most groups in which a person counts. Required, unless nobody can be in two of the groups."""
+def groups_each(
+    by: tuple[str, ...], declared: Dataset, listed: tuple[Key, ...] | None = None, *, together: bool = False
+) -> int:
+    """The most groups in which a person counts. Required, unless nobody can be in two of the groups; of listed groups that
+    are asked about `together` a person may be in all."""
     unit, most = declared.unit, declared.max_groups
     if declared.made_by is not None and most not in (None, 1):
         raise Refusal("max_groups unused")
@@ -180,6 +183,8 @@ def groups_each(by: tuple[str, ...], declared: Dataset, listed: tuple[Key, ...] 
         raise DuotoneError("without a unit each row is a person, in one group: name the unit")
     if not by or unit is None or (most is None and listed is not None and len(listed) == 1):
         return 1
+    if most is None and together and listed is not None:
+        return len(listed)
     if most is None:
         raise Refusal("max_groups missing", unit=unit)
     return most

@@ -114,7 +114,8 @@ class Prepared:
     @cached_property
     def facts(self) -> Facts:
         """Everything public about the question."""
-        return facts_of(self.source, self.asked, self.by, self.declared, self.most, self.terms, self.compiled)
+        by = () if self.compiled is not None and self.compiled.groups is not None else self.by
+        return facts_of(self.source, self.asked, by, self.declared, self.most, self.terms, self.compiled)
 
     @property
     def parsed(self) -> ParsedQuestion | None:
@@ -167,7 +168,14 @@ removal;
         if self.compiled is None:
             raise DuotoneError("only questions have a preview: which groups are shown depends on their numbers of people alone")
         definite = isinstance(self.terms, PaidTerms)
-        return preview(self.compiled.tree, self.compiled.comparisons, self.accuracy, people, definite=definite)
+        return preview(
+            self.compiled.tree,
+            self.compiled.comparisons,
+            self.accuracy,
+            people,
+            definite=definite,
+            groups=self.compiled.groups,
+        )
 
     @property
     def normal(self) -> str:
@@ -279,7 +287,8 @@ removal;
     def _reply(self, recorded: Any, about: str, receipt: Receipt | None = None, called: CloseCalls | None = None) -> Answers:
         """A recorded draw, in the forms that people use."""
         read = {tuple(key): self.terms.from_record(answer) for key, answer in recorded["answers"]}
-        missing = () if called is None else tuple(key for key in self.listed or ((),) if key not in read)
+        every = self.listed if self.facts.by and self.listed is not None else ((),)
+        missing = () if called is None else tuple(key for key in every if key not in read)
         answers = {key: answer for key, (answer, _) in read.items()}
         sizes = {tuple(key): size for key, answer in recorded["answers"] if (size := self.terms.size(answer)) is not None}
         margins = {key: margin for key, (_, margin) in read.items() if margin is not None}

@@ -21,6 +21,7 @@ from duotone.questions.threshold import CROWD
 from duotone.questions.units import Units
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.comparisons.threshold import extreme_of, extreme_word, is_average
+from duotone.tables.listed_groups import ListedGroups
 from duotone.tables.sql.comparison import (
     Atom,
     Choice,
@@ -29,13 +30,14 @@ from duotone.tables.sql.comparison import (
     LinearThreshold,
     MeanDifference,
     ModeIs,
+    OfGroups,
     QuantileThreshold,
     TopGroup,
     Tree,
     VarianceThreshold,
     atoms,
 )
-from duotone.tables.sql.condition import Operand
+from duotone.tables.sql.condition import Operand, parts_of
 
 OFTEN, SELDOM = 0.1, 0.01
 """The least probability of a wrong answer in a toss-up, and the highest of a seldom wrong answer."""
@@ -146,18 +148,22 @@ def preview(
     people: int,
     *,
     definite: bool,
+    groups: ListedGroups | None = None,
 ) -> Preview:
     """For a question's `tree` and its compiled comparisons: where its answer is right; if not `definite`, where it is
-    clear."""
+    clear. Of how many `groups`, it is about the group whose other answer would turn it."""
     if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
         raise DuotoneError(f"a guess of how many people there are is a whole number from 1 to 2^42, got {people}")
     errors, never = accuracy.errors, accuracy.never
     margins = [_Margins.of(lambda m: errors(m)[0], never[0]), _Margins.of(lambda m: errors(m)[1], never[1])]
     every = list(atoms(tree))
     many = Counter(atom.text for atom, _ in every)
+    counted: list[OfGroups | None] = [part for part in parts_of(tree) if isinstance(part, OfGroups) for _ in atoms(part)] or [
+        None
+    ] * len(every)
     shown = (
-        _compared(atom, many[atom.text] > 1, one.units, margins[::-1] if negated else margins, people)
-        for (atom, negated), one in zip(every, comparisons, strict=True)
+        _compared(atom, many[atom.text] > 1, one.units, margins[::-1] if negated else margins, people, _deciding(among, groups))
+        for (atom, negated), one, among in zip(every, comparisons, counted, strict=True)
     )
     return Preview(people, tuple(shown), HEAD if definite else TOO_CLOSE)
 
@@ -193,9 +199,36 @@ def _first(holds: Callable[[int], bool]) -> int | None:
     return high
 
 
-def _compared(atom: Atom, part: bool, units: Units | None, margins: Sequence[_Margins], people: int) -> ComparisonPreview:
-    """A comparison as it is written; with `part`, one of its several parts, in words."""
+@dataclass(frozen=True)
+class _Deciding:
+    """Of `many` groups in the order of their levels, the one at a `place`. As many others are no nearer to another answer, so
+    the answer is at least as far from flipping as this group's, by changes that move its level by up to `one`."""
+
+    place: int
+    many: int
+    one: int
+
+    def margins(self, margins: _Margins) -> _Margins:
+        """How far this group's answer must be from flipping. It says nothing of toss-ups, since others may have to flip too."""
+        seldom, never = (None if m is None else (m - 1) * self.one + 1 for m in (margins.seldom, margins.never))
+        return _Margins(None, seldom, never)
+
+    def __str__(self) -> str:
+        return f", in group number {self.place} of {self.many}, the surest yes first"
+
+
+def _deciding(among: OfGroups | None, groups: ListedGroups | None) -> _Deciding | None:
+    return None if among is None or groups is None else _Deciding(among.at_least(groups.many), groups.many, groups.step.one)
+
+
+def _compared(
+    atom: Atom, part: bool, units: Units | None, margins: Sequence[_Margins], people: int, group: _Deciding | None
+) -> ComparisonPreview:
+    """A comparison as it is written; with `part`, one of its several parts, in words; in a deciding `group`, if there is
+    one."""
     inner, measure, percent = words(atom)
+    if group is not None:
+        measure, margins = f"{measure}{group}", [group.margins(each) for each in margins]
     text = inner if not atom.text else f"{atom.text} ({inner})" if part else atom.text
     root = isinstance(atom, VarianceThreshold) and atom.root
     true, false = (_side(units, m, people, yes, root) for m, yes in zip(margins, (True, False), strict=True))

@@ -111,6 +111,10 @@ SENTENCES: Mapping[str, Text] = {
     " question, as in where {column} in ('A', 'B')",
     "groups missing": "with group by, each group is a question of its own: give the public list of groups{p.groups}, or first"
     " ask which groups may be shown, at a price of its own",
+    "groups missing of how many": "how many groups is asked of a public list of groups, by {by}: give it{p.groups}",
+    "groups or unit missing": "an inner select makes one row per group of a public list, by {by}: give the list"
+    "{p.groups}; or, if {by} tells persons apart, say which column that is{p.unit}",
+    "groups, or unit missing": "{why}; or, if the inner select makes one row per person, say which column that is{p.unit}",
     # the work of a question
     "too much memory": "this question could need {need:,.0f} MiB for {what}, more than the {have:,.0f} MiB that an engine has"
     " here: make shorter texts of fewer parts, ask about fewer patterns, or read less of stored texts{p.longest_text}",
@@ -168,6 +172,7 @@ SENTENCES: Mapping[str, Text] = {
     "group names in the first line": "the first line of {file} names the columns, and is not a group",
     "order by left out": "order by changes nothing, since answers have no order: it is left out",
     "having is an answer": "having does not leave groups out: each group that is shown has its answer, yes or no",
+    "how many groups": "{groups} groups are counted, those of the list: one without rows is a group of nobody",
     "groups selected": "groups are selected privately: {none}{few}{always}{advice}",
     "fewer never shown": "one of fewer than {people} people is never shown, ",
     "few people seldom shown": "one of fewer than {people} people is seldom shown (less than once in 20)",

@@ -20,9 +20,10 @@ import sqlglot
 from duotone import ApproxDP, Dataset, open_ledger, prepare
 from duotone.errors import DuotoneError, FailedTrial
 from duotone.model.dataset import Bounds, Grid
+from duotone.questions.enough_groups import Step, enough_levels
 from duotone.questions.protocol import Neighbours
 from duotone.tables import check_question as asking
-from duotone.tables import compile_question
+from duotone.tables import compile_question, listed_groups
 from duotone.tables.comparisons import CompiledComparison, threshold
 from duotone.tables.engines import expressions, person_columns, query
 from duotone.tables.engines.engine import Source
@@ -219,6 +220,75 @@ def test_a_person_in_too_many_groups_is_found(monkeypatch: pytest.MonkeyPatch) -
     trial._PASSED.clear()
     monkeypatch.setattr(query.People, "_bounded", lambda _, people, __: people)
     assert failed(question, **options) == "neighbours"
+
+
+WARDS: dict[str, Any] = {"groups": ["A", "B", "C"]}
+CROWDED = "select count(*) >= 2 from (select ward, count(*) >= 3 as ok from t group by ward) where ok"
+
+
+def all_and_not_the_nearest(levels: Any, at_least: int, step: Step) -> Any:
+    """Every group that says so would have to turn."""
+    yes = (levels >= 0).sum(axis=-1) >= at_least
+    spare, missing = (np.where(levels >= 0, levels + 1, 0).sum(axis=-1), np.where(levels < 0, -levels, 0).sum(axis=-1))
+    return np.where(yes, -(-spare // step.groups) - 1, missing // -step.groups)
+
+
+@pytest.mark.parametrize("options", [{}, {"neighbours": "replace"}, {"unit": "person", "max_rows": 1, "max_groups": 2}])
+@pytest.mark.parametrize(
+    ("fault", "what"),
+    [
+        (all_and_not_the_nearest, ("neighbours",)),
+        (lambda levels, n, step: enough_levels(levels, n + 1, step), ("plain SQL", "distance", "neighbours", "IndexError")),
+        (lambda levels, n, step: enough_levels(levels, n, step) + 1, ("plain SQL", "distance")),
+    ],
+)
+def test_a_wrong_level_of_how_many_groups_is_found(
+    fault: Any, what: tuple[str, ...], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert prepare(ROWS, CROWDED, BUDGET, **WARDS, **options)
+    trial._PASSED.clear()
+    monkeypatch.setattr(listed_groups, "enough_levels", fault)
+    assert failed(CROWDED, **WARDS, **options) in what
+
+
+@pytest.mark.parametrize(
+    ("options", "step"),
+    [
+        ({"unit": "person", "max_rows": 1, "max_groups": 2}, Step()),
+        ({"unit": "person", "max_rows": 1}, Step(2)),
+        ({"neighbours": "replace", "bounds": {"x": (0, 9)}}, Step()),
+    ],
+)
+def test_a_person_who_moves_more_groups_than_is_said_is_found(
+    options: dict[str, Any], step: Step, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    condition = "avg(x) > 3" if "bounds" in options else "count(*) >= 3"
+    question = f"select count(*) >= 3 from (select ward, {condition} as ok from t group by ward) where ok"
+    assert prepare(ROWS, question, BUDGET, **WARDS, **options)
+    trial._PASSED.clear()
+    monkeypatch.setattr(Step, "of", lambda *_, **__: step)
+    assert failed(question, **WARDS, **options) == "neighbours"
+
+
+def test_an_empty_group_that_is_left_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = "select count(*) < 3 from (select ward, count(*) < 3 as few from t group by ward) where few"
+    right: Any = vars(compile_question)["_listed"]
+
+    def only_others(keys: Any, listed: Any, *, numbered: bool) -> Any:
+        tables, places = right(keys, listed, numbered=numbered)
+        return tables, np.where(places < 0, places.max(axis=-1, keepdims=True), places)
+
+    assert prepare(ROWS, question, BUDGET, **WARDS)
+    trial._PASSED.clear()
+    monkeypatch.setattr(compile_question, "_listed", only_others)
+    assert failed(question, **WARDS) in ("plain SQL", "neighbours", "distance")
+
+
+def test_how_many_groups_is_judged_by_plain_sql(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = truths_of(monkeypatch)
+    with prepare(ROWS, CROWDED, BUDGET, **WARDS), prepare(ROWS, CROWDED, BUDGET, **WARDS, neighbours="replace"):
+        for found in known:
+            assert {True, False} <= set(found.by_table.values())
 
 
 def test_negations_without_brackets_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -585,8 +655,8 @@ def test_plain_sql_says_nothing_of_a_number_that_doubles_leave_out() -> None:
     """With equal averages 0 >= 1e-200 is a no, and in doubles a yes."""
     asked = sqlglot.parse_one("avg(x) filter (where a) >= avg(x) filter (where b) + 1e-200", dialect="duckdb")
     with pytest.raises(plain_sql.Unknown):
-        plain_sql._decided(asked, [])
-    assert plain_sql._decided(sqlglot.parse_one("avg(x) >= avg(y) + 0.5", dialect="duckdb"), [])
+        plain_sql.decided(asked, [])
+    assert plain_sql.decided(sqlglot.parse_one("avg(x) >= avg(y) + 0.5", dialect="duckdb"), [])
 
 
 @pytest.mark.parametrize(

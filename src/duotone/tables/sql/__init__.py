@@ -7,6 +7,6 @@ question; `normal_form` makes the text by which a ledger recognises a question. 
 filter and constants, `condition` defines conditions and which can hold together, `functions` defines computed values.
 For aggregates: `read_comparison` reads them and their comparisons, `build_comparison` builds the comparisons,
 `read_choice` reads which of several answers is true, `read_hypothesis` what a test may reject. `read_joins` reads joins
-with public tables, `read_people` inner selects. `scoring` turns comparisons into integers per row, and
-`computed_bounds` derives bounds of computed values.
+with public tables, `read_people` inner selects of people, `read_groups` those of groups. `scoring` turns comparisons into
+integers per row, and `computed_bounds` derives bounds of computed values.
 """

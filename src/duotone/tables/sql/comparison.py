@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -10,7 +11,7 @@ from typing import Literal
 from duotone.errors import DuotoneError
 from duotone.model.notice import Notice
 from duotone.privacy.numbers import show
-from duotone.tables.sql.condition import Columns, Condition, Kind, Operand, Value
+from duotone.tables.sql.condition import Columns, Condition, Kind, Operand, Value, parts_of
 
 AggregateKind = Literal[
     "count", "people", "sum", "mean", "quantile", "min", "max", "mode", "variance", "stddev", "distinct",
@@ -316,6 +317,26 @@ class BoolOp:
 
 
 @dataclass(frozen=True)
+class OfGroups:
+    """Whether enough groups of a public list say yes to `part`: more than `share` of them and `besides` (or that many, if not
+    `strict`). A listed group without people is one of them."""
+
+    part: Tree
+    share: Fraction
+    besides: Fraction
+    strict: bool
+
+    def at_least(self, groups: int) -> int:
+        """How many of so many groups are enough.
+
+        >>> [OfGroups(Settled(True, ""), Fraction(4, 5), Fraction(0), strict).at_least(10) for strict in (False, True)]
+        [8, 9]
+        """
+        limit = self.share * groups + self.besides
+        return math.floor(limit) + 1 if self.strict else math.ceil(limit)
+
+
+@dataclass(frozen=True)
 class Settled:
     """A comparison with the same answer on every table, and the reason."""
 
@@ -323,7 +344,7 @@ class Settled:
     why: str
 
 
-Tree = Atom | BoolOp | Settled
+Tree = Atom | BoolOp | OfGroups | Settled
 
 
 @dataclass(frozen=True)
@@ -365,6 +386,8 @@ def atoms(tree: Tree | Choice, negated: bool = False) -> Iterator[tuple[Atom, bo
     elif isinstance(tree, BoolOp):
         for part in tree.parts:
             yield from atoms(part, negated != (tree.rule == "not"))
+    elif isinstance(tree, OfGroups):
+        yield from atoms(tree.part, negated)
     elif not isinstance(tree, Settled):
         yield tree, negated
 
@@ -372,7 +395,7 @@ def atoms(tree: Tree | Choice, negated: bool = False) -> Iterator[tuple[Atom, bo
 def labelled(tree: Tree, text: str) -> Tree:
     """The same, where each atom has the text of the comparison that it is, or is a part of; an atom is never negated,
     but replaced by its opposite."""
-    if isinstance(tree, Settled) or (isinstance(tree, BoolOp) and tree.rule == "not"):
+    if isinstance(tree, Settled | OfGroups) or (isinstance(tree, BoolOp) and tree.rule == "not"):
         return tree
     if isinstance(tree, BoolOp):
         return replace(tree, parts=tuple(labelled(part, text) for part in tree.parts))
@@ -428,6 +451,11 @@ class ParsedQuestion:
     def counted(self) -> str | None:
         """The normal form of a single count without its limit; None for other questions."""
         return None if self.count is None else self.count[1] + self.normal.removeprefix(self.count[0])
+
+    @property
+    def of_groups(self) -> bool:
+        """Whether it asks how many of its groups say yes, and has one answer."""
+        return any(isinstance(part, OfGroups) for part in parts_of(self.tree))
 
     def followed_by(self, text: str) -> ParsedQuestion:
         """The same with an addition to its normal form."""

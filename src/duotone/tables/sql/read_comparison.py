@@ -238,16 +238,16 @@ class Comparisons:
             return Aggregate(text, "count", where)
         if isinstance(counted, exp.Distinct):
             return self.different(counted, where, text)
-        if (condition := _one_where(counted, otherwise=None)) is not None:
+        if (condition := one_where(counted, otherwise=None)) is not None:
             return Aggregate(text, "count", both(where, read_condition(condition, self.columns)))
         return Aggregate(text, "count", both(where, Not(IsNull(read_operand(counted, self.columns)))))
 
     def added(self, node: exp.Sum | exp.Avg, where: Condition, text: str) -> Aggregate:
         """A sum or an average; for conditions, a count or a share."""
         value, is_sum = node.this, isinstance(node, exp.Sum)
-        chosen = _one_where(value, otherwise=0)
+        chosen = one_where(value, otherwise=0)
         tested = value if is_condition(value, self.columns) else self.cast_to_number(value)
-        if is_sum and (counted := chosen or tested or _one_where(value, otherwise=None)) is not None:
+        if is_sum and (counted := chosen or tested or one_where(value, otherwise=None)) is not None:
             condition = read_condition(counted, self.columns)
             added = both(where, condition)
             known = where if counted is chosen else both(where, _known(condition)) if counted is tested else added
@@ -345,10 +345,10 @@ def bare(node: exp.Expression) -> exp.Expression:
     return node.this if isinstance(node, exp.Filter) else node
 
 
-def _one_where(node: exp.Expression, otherwise: int | None) -> exp.Expression | None:
+def one_where(node: exp.Expression, otherwise: int | None) -> exp.Expression | None:
     """The condition of `case when c then 1 [else 0] end` or `if(c, 1, 0)`; None for anything else."""
     if isinstance(node, exp.Paren):
-        return _one_where(node.this, otherwise)
+        return one_where(node.this, otherwise)
     if isinstance(node, exp.Case) and node.this is None and len(node.args["ifs"]) == 1:
         only, other = node.args["ifs"][0], node.args.get("default")
     elif isinstance(node, exp.If):

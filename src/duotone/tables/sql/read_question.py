@@ -15,7 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.model.notice import Notice
+from duotone.model.notice import Notice, Refusal, why
 from duotone.tables.sql.as_written import as_sql
 from duotone.tables.sql.comparison import (
     PRESENT,
@@ -52,6 +52,7 @@ from duotone.tables.sql.normal_form import count_alone, normal_text
 from duotone.tables.sql.read_choice import CHOOSING, read_choice, read_top_group
 from duotone.tables.sql.read_comparison import Comparisons
 from duotone.tables.sql.read_condition import read_condition, read_operand
+from duotone.tables.sql.read_groups import Over, makes_groups, read_over_groups
 from duotone.tables.sql.read_joins import TOGETHER, Tables, join_tables, refuse_bare
 from duotone.tables.sql.read_people import join_people, read_people, selects_unit
 from duotone.tables.sql.syntax import among, column_name, group_keys, names_of, parse, unknown_in, without_comments, written
@@ -107,27 +108,37 @@ def _refuse_deep(select: exp.Expression) -> None:
         waiting.extend((part, inside) for part in node.iter_expressions())
 
 
-def _read(select: exp.Select, tables: Tables, there: Condition = ALWAYS) -> ParsedQuestion:
-    """A question about the rows that satisfy `there`."""
+def _read(select: exp.Select, tables: Tables, there: Condition = ALWAYS, over: Over | None = None) -> ParsedQuestion:
+    """A question about the rows that satisfy `there`; or, with `over`, how many of the select's groups satisfy that."""
     inner, clauses = _inner(select), select.args.get("joins") or []
     refuse_bare(inner or select, tables)
     if inner is None:
         columns, joined, joins = join_tables(select, tables)
-        outer = _about_rows(select, columns, tables.unit, [joined] * bool(joins) + [there] * (there != ALWAYS))
+        outer = _about_rows(select, columns, tables.unit, [joined] * bool(joins) + [there] * (there != ALWAYS), over)
         return replace(outer, joins=joins, notes=(*_public_notes(joins), *outer.notes))
     if any(isinstance(clause.this, exp.Subquery) for clause in clauses):
-        return _together(select, inner, tables)
+        return _together(select, inner, tables, over)
     if clauses:
         raise DuotoneError("a public table is joined inside the inner select, where rows are still the table's")
+    called = _called(select)
+    if makes_groups(inner, tables.unit):
+        if over is not None:
+            raise DuotoneError("groups of groups: make one row per group in one inner select, over the table itself")
+        try:
+            return _read(inner, tables, there, Over.of(select, inner, called[0] if called else None))
+        except DuotoneError as error:
+            if tables.unit is not None or type(error) is not DuotoneError:
+                raise
+            raise Refusal("groups, or unit missing", why=why(error)) from None
     people = read_people(inner, tables)
-    about = " ".join(["the inner select", *_called(select)])
+    about = " ".join(["the inner select", *called])
     with unknown_in(about):
-        outer = _read(select, Tables(people.kinds), HERE)
+        outer = _read(select, Tables(people.kinds), HERE, over)
     notes = (*_public_notes(people.joins), *outer.notes)
     return replace(outer, normal=_from(outer, people), people=people, joins=people.joins, about=about, notes=notes)
 
 
-def _together(select: exp.Select, inner: exp.Select, tables: Tables) -> ParsedQuestion:
+def _together(select: exp.Select, inner: exp.Select, tables: Tables, over: Over | None) -> ParsedQuestion:
     """A question about the people of several private tables."""
     if tables.unit is None:
         raise DuotoneError(f"{TOGETHER}: name the unit")
@@ -137,7 +148,7 @@ def _together(select: exp.Select, inner: exp.Select, tables: Tables) -> ParsedQu
     kinds, joined, beside = join_people(select, people, tables)
     about = f"the join of {' and '.join(labels)}"
     with unknown_in(about):
-        outer = _about_rows(select, kinds, None, [joined, HERE])
+        outer = _about_rows(select, kinds, None, [joined, HERE], over)
     normal, joins = _from(outer, people), [*people.joins]
     for other in beside:
         table, label = (exp.to_identifier(called, quoted=True).sql() for called in (other.table, other.join.label))
@@ -153,13 +164,17 @@ def _from(outer: ParsedQuestion, people: PeopleTable) -> str:
     return f"{outer.normal} FROM ({people.normal})"
 
 
-def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: Sequence[Condition]) -> ParsedQuestion:
+def _about_rows(
+    select: exp.Select, columns: Columns, unit: str | None, there: Sequence[Condition], over: Over | None = None
+) -> ParsedQuestion:
     """A question about a table with these columns, over the rows that satisfy all of `there`."""
     where = select.args.get("where")
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
     for condition in there:
         rows = both(condition, rows)
     keys, reader = _read_keys(select, columns), Comparisons(columns, rows, unit)
+    if over is not None:
+        return _about_groups(over, select, keys, reader)
     tree: Tree | Choice
     if select.args.get("limit") is not None:
         tree, keys, notes = read_top_group(select, keys, reader), (), tuple[Notice, ...]()
@@ -188,6 +203,20 @@ def _about_rows(select: exp.Select, columns: Columns, unit: str | None, there: S
         labels=labels,
         count=None if count is None else (normal, count),
     )
+
+
+def _about_groups(over: Over, inner: exp.Select, keys: Keys, reader: Comparisons) -> ParsedQuestion:
+    """How many of the groups of an inner select satisfy the outer one."""
+    outer, notes = over.select, _without_order(over.select)
+    tree = read_over_groups(over, inner, reader)
+    labels = _labels_of(inner, keys, reader.columns)
+    for node in (*outer.find_all(exp.Expression), *inner.find_all(exp.Expression)):
+        node.comments = None
+    inner.set("order", None)
+    outer.set("from_", None)
+    normal = f"{normal_text(outer)} FROM ({normal_text(inner, of_people=True)})"
+    by, made = tuple(key.column for key in keys), tuple(key for key in keys if key.made is not None)
+    return ParsedQuestion(tree, by, reader.rows, normal, keys=made, notes=notes, labels=labels)
 
 
 def _refuse_nobody(asked: ParsedQuestion, unit: str | None) -> None:

@@ -60,6 +60,11 @@ class Asked:
         known = [self.question, self.question.text, main, others, self.public, self.declared, self.most, self.listed]
         return hashlib.sha256(repr(known).encode()).hexdigest()
 
+    @property
+    def grouped(self) -> bool:
+        """Whether each group has an answer of its own."""
+        return bool(self.question.by) and not self.question.of_groups
+
     @cached_property
     def valued(self) -> bool:
         """Whether values are added up, and not only rows counted."""
@@ -102,7 +107,7 @@ class Checks:
                 if self._shown(key) and far:
                     self._fail("neighbours", first, second)
                 changed += (people, one) != (others, other)
-            if self.asked.question.by and changed > self.asked.most:
+            if self.asked.grouped and changed > self.asked.most:
                 self._fail("neighbours", first, second)
 
     def distances(self) -> None:
@@ -134,13 +139,15 @@ class Checks:
             if not judged(self.asked, made):
                 continue
             there = self._groups[n] | grouped.get(n, set())
-            if self.asked.listed is not None:  # of the groups without anybody one is enough: they are all alike
+            if (
+                self.asked.grouped and self.asked.listed is not None
+            ):  # of the groups without anybody one is enough: they are all alike
                 empty = next((key for key in self._listed if key not in there), None)
                 there = there & self._listed | (set() if empty is None else {empty})
             for key in there:
                 truth = self._numbered(known.by_table.get((n, *key), known.of_nobody))
                 people, (answer, _) = self.levels.get((n, *key), (0, self._nobody))
-                counted = not self.asked.question.by or people == known.rows.get((n, *key), 0)
+                counted = not self.asked.grouped or people == known.rows.get((n, *key), 0)
                 if not counted or (truth is not None and answer != truth):
                     self._fail("plain SQL", n)
 
@@ -161,13 +168,13 @@ class Checks:
         groups: dict[int, set[tuple[Any, ...]]] = {n: set() for n in range(len(self.tables))}
         for number, *key in self.levels:
             groups[number].add(tuple(key))
-        if not self.asked.question.by:
+        if not self.asked.grouped:
             groups = {n: {()} for n in groups}
         return groups
 
     def _shown(self, key: tuple[Any, ...]) -> bool:
         """Whether a group has an answer: with a public list, only the listed ones."""
-        return self.asked.listed is None or key in self._listed
+        return not self.asked.grouped or self.asked.listed is None or key in self._listed
 
     @cached_property
     def _listed(self) -> set[tuple[str, ...]]:

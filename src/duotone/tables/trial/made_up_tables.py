@@ -184,6 +184,8 @@ SMALL, KINDS, ROUNDS, CHAINS, LONG, EVERY, PAIRS, NEAR, MANY = 3, 5, 6, 4, 8, 10
 most kinds of people for which all tables of them are made; PAIRS: of people, if a unit of two values identifies them;
 NEAR: how many of a column's values, the first of them, half of the people have, so that several satisfy a condition
 together; MANY: up to this many counted rows, some people have even more, all alike."""
+FULL, STEPS = 600, 8
+"""Most people of a table in which every group has some; tables on the way from neighbour to neighbour."""
 AROUND, ALIKE = range(-2, 4), 12
 """How many more people than its size a crowd has; how many crowds of each size consist of identical people, of which
 the first have nothing but nulls, and every third may have nulls, unlike others, so that some satisfy the question."""
@@ -260,6 +262,38 @@ def made_up_tables(layout: Layout, sizes: Sequence[int], draw: random.Random, sh
             crowd = (_stranger(layout, draw, 0, odd=0, most=1, nulls=i % 3 == 0) if i else _of_nulls(layout),)
             tables += [MadeUp(crowd, (size + a,)) for a in AROUND]
     return tables
+
+
+def full_groups(
+    layout: Layout, keys: Sequence[Mapping[str, Any]], size: int, enough: Sequence[int], most: int, *, replaced: bool,
+    draw: random.Random,
+) -> list[MadeUp]:  # fmt: skip
+    """Tables in which every group has people, about `size`, and about `enough` groups are larger or smaller than that; each
+    next table is a neighbour. `keys` are the groups' values by column; in some tables people are in `most` groups."""
+    if not (0 < len(keys) * size <= FULL and {*keys[0]} <= {*next(iter(layout.columns.values()))}):
+        return []
+    tables, together = [], min(most, len(keys))
+    targets = dict.fromkeys((*enough, *(len(keys) - n for n in enough)))
+    for some, shared in itertools.product(targets, (0, 2) if together > 1 else (0,)):
+        own = [_in_groups(layout, _stranger(layout, draw, i, odd=0, most=1), [key]) for i, key in enumerate(keys)]
+        in_several = _in_groups(layout, _stranger(layout, draw, len(keys), odd=0, most=1), draw.sample(keys, together))
+        strangers, larger = (*own, *[in_several] * (shared > 0)), draw.sample(range(len(keys)), some)
+        counts = [size + draw.choice((0, 1) if i in larger else (-1, -2)) for i in range(len(keys))] + [shared] * (shared > 0)
+        for _ in range(STEPS):
+            tables.append(MadeUp(strangers, tuple(counts)))
+            up, down = draw.sample(range(len(counts)), 2) if len(counts) > 1 else (0, 0)
+            moved = [(up, 1), (down, -1)] if replaced else [draw.choice([(up, 1), (down, -1)])]
+            for place, by in moved:
+                counts[place] = max(0, counts[place] + by)
+    return tables
+
+
+def _in_groups(layout: Layout, stranger: Stranger, keys: Sequence[Mapping[str, Any]]) -> Stranger:
+    """Somebody with a row in each of these groups."""
+    (table, row), *_ = stranger.rows
+    names = [column for column in layout.columns[table] if column != layout.unit]
+    rows = (tuple(key.get(name, value) for name, value in zip(names, row, strict=True)) for key in keys)
+    return replace(stranger, rows=tuple((table, each) for each in rows))
 
 
 def _every(layout: Layout, most: int) -> Iterator[MadeUp]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -59,6 +59,10 @@ class Truths:
     """How many rows there are, which are people if plain SQL can judge."""
 
 
+Judge = Callable[[Any, str, Mapping[str, str], Sequence[str], Mapping[str, Bounds], Sequence[str]], Truths]
+"""What computes them."""
+
+
 def truths(
     connection: Any,
     text: str,
@@ -66,11 +70,12 @@ def truths(
     checks: Sequence[str],
     clips: Mapping[str, Bounds] = MappingProxyType({}),
     groups: Sequence[str] = (),
+    judge: Judge | None = None,
 ) -> Truths:
-    """Like `_truths`; if that fails, plain SQL has no answer. A failure that no value explains is our mistake: its name
-    is logged, which the test suite treats as a failure."""
+    """Like `_truths`, or another `judge`; if that fails, plain SQL has no answer. A failure that no value explains is our
+    mistake: its name is logged, which the test suite treats as a failure."""
     try:
-        return _truths(connection, text, tables, checks, clips, groups)
+        return (judge or _truths)(connection, text, tables, checks, clips, groups)
     except (Unknown, RecursionError, *BY_VALUE):  # a long chain of conditions exceeds Python's recursion limit
         raise Unknown from None
     except Exception as error:
@@ -90,39 +95,28 @@ def _truths(
     """The truth in each made-up table. `tables` are their registered names, by the names that a question may use, the
     first for any other name; `checks` are conditions that exclude rounded rows, and clipped ones unless `clips` covers
     them. If it is asked which of some `groups` leads, the engine has their numbers, and the first of the largest leads."""
-    select = _select(text)
+    select = select_of(text)
     leads = _as_groups(select) if groups else None
-    keys = _keys(select, {row[0].lower() for row in connection.execute(f"describe {next(iter(tables.values()))}").fetchall()})
+    keys = keys_of(select, {row[0].lower() for row in connection.execute(f"describe {next(iter(tables.values()))}").fetchall()})
     fit = " and ".join(checks) or "true"
     base = next(iter(tables))
-    answer = _judged(_clipped(_answer(select), clips)) if leads is None else _double(_ruled(leads.measure))
+    answer = judged(_clipped(_answer(select), clips)) if leads is None else _double(ruled(leads.measure))
     for clause in ("having", "order", "limit"):
         select.set(clause, None)
-    for each in [one for one in select.find_all(exp.Select) if one.args.get("from_") is None]:
-        called = {column.table for column in each.find_all(exp.Column) if column.table}
-        each.set("from_", exp.From(this=exp.table_(called.pop() if called else base, quoted=True)))
+    with_tables(select, base)
     select.set(
         "expressions",
         [
-            _alias(_bottom_up(sqlglot.parse_one(f"bool_and({fit})", dialect="duckdb")), "fit"),
-            _alias(answer, "answer"),
-            _alias(exp.Count(this=exp.Star()), "rows"),
+            aliased(_bottom_up(sqlglot.parse_one(f"bool_and({fit})", dialect="duckdb")), "fit"),
+            aliased(answer, "answer"),
+            aliased(exp.Count(this=exp.Star()), "rows"),
         ],
     )
-    for each in [one for one in select.find_all(exp.Select) if one is not select and one.args.get("group") is None]:
-        if each.find(exp.AggFunc):
-            raise Unknown
-        each.set("expressions", [exp.Star(), *(made for made in each.expressions if isinstance(made, exp.Alias))])
-    _renamed(select, tables, base)
-    nobody = select.copy()
-    nobody.set("where", None)
-    nobody.set("group", None)
-    of_with = {each.alias.lower() for each in select.ctes}
-    for table in [each for each in nobody.find_all(exp.Table) if each.name.lower() not in of_with]:
-        rows = exp.select("*").from_(exp.to_table(table.name)).where(exp.false())
-        table.replace(rows.subquery(exp.to_identifier(table.alias, quoted=True)))
+    as_filters(select)
+    renamed(select, tables, base)
+    nobody = of_nobody_in(select)
     for each in list(select.find_all(exp.Select)):
-        _by_table(each, outer=each is select)
+        by_table(each, outer=each is select)
     select.set("expressions", [*select.expressions, *(key.copy() for key in keys)])
     ((_, of_nobody, _),) = connection.execute(nobody.sql(dialect="duckdb")).fetchall()
     rows = connection.execute(select.sql(dialect="duckdb")).fetchall()
@@ -182,6 +176,33 @@ def _number(verdict: str | None) -> int | None:
     return None if verdict is None else int(verdict == "yes") if verdict in ("yes", "no") else int(verdict)
 
 
+def with_tables(select: exp.Select, base: str) -> None:
+    """Name the table after from where a select leaves it out."""
+    for each in [one for one in select.find_all(exp.Select) if one.args.get("from_") is None]:
+        called = {column.table for column in each.find_all(exp.Column) if column.table}
+        each.set("from_", exp.From(this=exp.table_(called.pop() if called else base, quoted=True)))
+
+
+def as_filters(select: exp.Select) -> None:
+    """Let inner selects that only filter keep every column, so also the number of the made-up table."""
+    for each in [one for one in select.find_all(exp.Select) if one is not select and one.args.get("group") is None]:
+        if each.find(exp.AggFunc):
+            raise Unknown
+        each.set("expressions", [exp.Star(), *(made for made in each.expressions if isinstance(made, exp.Alias))])
+
+
+def of_nobody_in(select: exp.Select) -> exp.Select:
+    """The same select of all rows of empty tables."""
+    nobody = select.copy()
+    nobody.set("where", None)
+    nobody.set("group", None)
+    of_with = {each.alias.lower() for each in select.ctes}
+    for table in [each for each in nobody.find_all(exp.Table) if each.name.lower() not in of_with]:
+        rows = exp.select("*").from_(exp.to_table(table.name)).where(exp.false())
+        table.replace(rows.subquery(exp.to_identifier(table.alias, quoted=True)))
+    return nobody
+
+
 def written(value: Any) -> str:
     """A key of a group as text: an integer, and a time at midnight, as the number and the day."""
     if isinstance(value, bool):
@@ -210,7 +231,7 @@ def clipped(text: str, bounds: Mapping[str, Bounds]) -> Mapping[str, Bounds]:
     """The bounds to which plain SQL itself can clip: of values that are added up or averaged as they stand there, and
     are in no other aggregate but counts."""
     try:
-        answer = _answer(_select(text))
+        answer = _answer(select_of(text))
     except (Unknown, RecursionError, SqlglotError):
         return {}
     own = {value: each for value, each in bounds.items() if columns_named(value)}
@@ -237,7 +258,7 @@ def _bounded(value: exp.Expr, bounds: Mapping[str, Bounds]) -> str | None:
 def _clipped(answer: exp.Expr, clips: Mapping[str, Bounds]) -> exp.Expr:
     for aggregate in list(answer.find_all(*ADDED)):
         if (value := _bounded(aggregate.this, clips)) is not None:
-            number, ends = f"try_cast(({_sql(aggregate.this)}) as double)", clips[value]
+            number, ends = f"try_cast(({sql_of(aggregate.this)}) as double)", clips[value]
             low, high = float(ends.low), float(ends.high)
             case = f"case when {number} < {low} then {low} when {number} > {high} then {high} else {number} end"
             aggregate.set("this", sqlglot.parse_one(case, dialect="duckdb"))
@@ -250,7 +271,8 @@ def _inexact_quotient(parsed: exp.Expr) -> bool:
     return any(literal.is_int and abs(int(literal.this)) > 2**53 for literal in quotients)
 
 
-def _select(text: str) -> exp.Select:
+def select_of(text: str) -> exp.Select:
+    """A question as a select that never fails."""
     parsed = sqlglot.parse_one(selected(text), dialect="duckdb")
     if not isinstance(parsed, exp.Select) or parsed.find(*ORDERED) or _far_dates(parsed) or _inexact_quotient(parsed):
         raise Unknown
@@ -284,7 +306,7 @@ def _far_dates(select: exp.Select) -> bool:
     return bool(years) and not (near and years < NEAR.start)
 
 
-def _keys(select: exp.Select, columns: Collection[str]) -> list[exp.Expr]:
+def keys_of(select: exp.Select, columns: Collection[str]) -> list[exp.Expr]:
     """The keys: columns, or selected expressions, by position or by a name that is not a column."""
     group, named = select.args.get("group"), {e.alias.lower(): e.unalias() for e in select.expressions if e.alias}
     named = {name: made for name, made in named.items() if name not in columns}
@@ -312,10 +334,10 @@ def _never_failing(node: exp.Expr) -> exp.Expr:
         case exp.Anonymous() if node.name.lower() in OTHERWISE and len(node.expressions) == 1:
             return OTHERWISE[node.name.lower()](this=node.expressions[0])
         case exp.Sqrt() | exp.Ln() | exp.Log():
-            return sqlglot.parse_one(f"case when isfinite({_sql(node)}) then {_sql(node)} end", dialect="duckdb")
+            return sqlglot.parse_one(f"case when isfinite({sql_of(node)}) then {sql_of(node)} end", dialect="duckdb")
         case exp.Exp():
             return sqlglot.parse_one(
-                f"case when {_sql(node.this)} between -300 and 300 then {_sql(node)} end", dialect="duckdb"
+                f"case when {sql_of(node.this)} between -300 and 300 then {sql_of(node)} end", dialect="duckdb"
             )
     return node
 
@@ -340,11 +362,12 @@ def _answer(select: exp.Select) -> exp.Expr:
     return found
 
 
-def _alias(expression: exp.Expr, name: str) -> exp.Alias:
+def aliased(expression: exp.Expr, name: str) -> exp.Alias:
+    """An expression as a column of this name."""
     return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
 
 
-def _by_table(select: exp.Select, *, outer: bool) -> None:
+def by_table(select: exp.Select, *, outer: bool) -> None:
     """One more column and group: the number of the made-up table; with several joined tables, the first one's."""
     group, source = select.args.get("group"), select.args["from_"].this
     if not source.alias_or_name:
@@ -359,11 +382,12 @@ def _by_table(select: exp.Select, *, outer: bool) -> None:
     column = exp.column(TABLE, table=exp.to_identifier(source.alias_or_name, quoted=True), quoted=True)
     if not outer and group is None:
         return  # it filters rows: the number is among its columns
-    select.append("expressions", _alias(column, TABLE))
+    select.append("expressions", aliased(column, TABLE))
     select.set("group", exp.Group(expressions=[*(group.expressions if group else []), column.copy()]))
 
 
-def _renamed(select: exp.Select, tables: Mapping[str, str], base: str) -> None:
+def renamed(select: exp.Select, tables: Mapping[str, str], base: str) -> None:
+    """Name the tables as they are registered."""
     known, of_with = {name.lower(): held for name, held in tables.items()}, {each.alias.lower() for each in select.ctes}
     for table in list(select.find_all(exp.Table)):
         if table.name.lower() in of_with:
@@ -372,16 +396,16 @@ def _renamed(select: exp.Select, tables: Mapping[str, str], base: str) -> None:
         table.replace(exp.alias_(exp.to_table(known.get(table.name.lower(), tables[base])), alias, table=True, quoted=True))
 
 
-def _judged(asked: exp.Expr) -> exp.Expr:
+def judged(asked: exp.Expr) -> exp.Expr:
     """'yes' or 'no', which also stands for unknown; the number of the first condition that holds; null if rounding may
     decide."""
     close: list[str] = []
     tests = _conditions(asked.unnest())
     if tests:
-        whens = " ".join(f"when {_decided(test, close)} then '{i}'" for i, test in enumerate(tests))
+        whens = " ".join(f"when {decided(test, close)} then '{i}'" for i, test in enumerate(tests))
         verdict = f"case {whens} else '{len(tests)}' end"
     else:
-        verdict = f"case when {_decided(asked, close)} then 'yes' else 'no' end"
+        verdict = f"case when {decided(asked, close)} then 'yes' else 'no' end"
     return sqlglot.parse_one(f"case when not ({' or '.join(close)}) then {verdict} end" if close else verdict, dialect="duckdb")
 
 
@@ -398,34 +422,39 @@ def _conditions(node: exp.Expr) -> list[exp.Expr]:
     return []
 
 
-def _decided(node: exp.Expr, close: list[str]) -> str:
+def decided(node: exp.Expr, close: list[str]) -> str:
     """A tree of comparisons as text; what rounding may decide is added to `close`."""
     match node:
         case exp.Paren():
-            return f"({_decided(node.this, close)})"
+            return f"({decided(node.this, close)})"
         case exp.Not():
-            return f"(not {_decided(node.this, close)})"
+            return f"(not {decided(node.this, close)})"
         case exp.And() | exp.Or():
             sign = "and" if isinstance(node, exp.And) else "or"
-            return f"({_decided(node.left, close)} {sign} {_decided(node.right, close)})"
+            return f"({decided(node.left, close)} {sign} {decided(node.right, close)})"
         case exp.EQ() | exp.NEQ() | exp.In() if (mode := node.find(exp.Mode)) is not None:  # a tie is known: nobody has won
             counted: exp.Expr = exp.Count(this=mode.this.copy())
             if isinstance(mode.parent, exp.Filter):
                 counted = exp.Filter(this=counted, expression=mode.parent.expression.copy())
-            won, sign = _ruled(node), "not " if isinstance(node, exp.NEQ) else ""
+            won, sign = ruled(node), "not " if isinstance(node, exp.NEQ) else ""
             won = exp.EQ(this=won.this, expression=won.expression) if sign else won
-            return f"(case when {_sql(counted)} > 0 then {sign}coalesce({_sql(won)}, false) end)"
+            return f"(case when {sql_of(counted)} > 0 then {sign}coalesce({sql_of(won)}, false) end)"
     if not (isinstance(node, (*COMPARED, exp.Filter, exp.AggFunc))):
         raise Unknown
     if any(_vanishes(number) for number in node.find_all(exp.Literal)):
         raise Unknown
-    ruled = _ruled(node)
+    by_rule = ruled(node)
+    close += nearly_equal(node)
+    return f"({sql_of(by_rule)})"
+
+
+def nearly_equal(node: exp.Expr) -> Iterator[str]:
+    """SQL: whether a comparison's sides differ, but by so little that rounding may have made the difference."""
     sides = [(node.this, node.args.get(name)) for name in ("expression", "low", "high")] if isinstance(node, COMPARED) else []
     for left, right in sides:
         if right is not None:
-            a, b = (f"try_cast(({_sql(_ruled(side))}) as double)" for side in (left, right))
-            close.append(f"coalesce({a} <> {b} and abs({a} - {b}) <= {CLOSE} * (1 + abs({a}) + abs({b})), false)")
-    return f"({_sql(ruled)})"
+            a, b = (f"try_cast(({sql_of(ruled(side))}) as double)" for side in (left, right))
+            yield f"coalesce({a} <> {b} and abs({a} - {b}) <= {CLOSE} * (1 + abs({a}) + abs({b})), false)"
 
 
 def _vanishes(number: exp.Literal) -> bool:
@@ -433,11 +462,12 @@ def _vanishes(number: exp.Literal) -> bool:
     return number.is_number and 0 < float(number.this) < CLOSE and number.find_ancestor(exp.Add, exp.Sub) is not None
 
 
-def _sql(node: exp.Expr) -> str:
+def sql_of(node: exp.Expr) -> str:
+    """Its text."""
     return node.sql(dialect="duckdb")
 
 
-def _ruled(node: exp.Expr) -> exp.Expr:
+def ruled(node: exp.Expr) -> exp.Expr:
     """The same by the stated rules: numbers are added up and averaged as doubles, a median is the lower one, a mode is
     strictly first."""
     filtered = node.args.get("expression") if isinstance(node, exp.Filter) else None
@@ -453,7 +483,7 @@ def _ruled(node: exp.Expr) -> exp.Expr:
             return with_filter(exp.Quantile(this=inner.this.copy(), quantile=exp.Literal.number("0.5")))
         case exp.Mode():
             histogram, mode = (with_filter(f) for f in (exp.func("histogram", inner.this.copy()), inner.copy()))
-            return sqlglot.parse_one(STRICT.format(h=_sql(histogram), m=_sql(mode)), dialect="duckdb")
+            return sqlglot.parse_one(STRICT.format(h=sql_of(histogram), m=sql_of(mode)), dialect="duckdb")
     if isinstance(inner, DOUBLES):
         return with_filter(type(inner)(this=_double(inner.this)))
     if isinstance(inner, exp.AggFunc) or not isinstance(
@@ -463,7 +493,7 @@ def _ruled(node: exp.Expr) -> exp.Expr:
     made = node.copy()
     for name in ("this", "expression", "low", "high"):
         if isinstance(part := node.args.get(name), exp.Expr):
-            made.set(name, _ruled(part))
+            made.set(name, ruled(part))
     return made
 
 

@@ -33,12 +33,14 @@ from duotone.tables.engines.open import Others
 from duotone.tables.engines.public_tables import PublicTable, typed
 from duotone.tables.engines.query import People
 from duotone.tables.engines.stored_values import TYPES, Columns, fresh, quoted
+from duotone.tables.listed_groups import ListedGroups
 from duotone.tables.sql.comparison import (
     CountsComparison,
     DistinctThreshold,
     LinearThreshold,
     MeanDifference,
     ModeIs,
+    OfGroups,
     PeopleTable,
     PersonAggregate,
     PublicJoin,
@@ -55,10 +57,12 @@ from duotone.tables.trial.made_up_tables import (
     Layout,
     MadeUp,
     Values,
+    full_groups,
     made_up_tables,
     rows_of,
     values_of,
 )
+from duotone.tables.trial.plain_groups import truths_of_groups
 from duotone.tables.trial.plain_sql import Unknown, clipped, columns_named, on_grid, selected, truths, within, written
 
 CROWDS, CROWD = range(2, 101), 6
@@ -110,8 +114,8 @@ def _tried(asked: Asked, seed: int) -> None:
     constants = Constants.of(asked.question)
     clips = _clips(asked)
     layout = _layout(asked, constants, clips)
-    sizes = [int(n) for n in (*constants.limits, *constants.numbers) if n in CROWDS][:2] or [CROWD]
-    tables = made_up_tables(layout, sizes, draw, share=_share(asked))
+    sizes = [abs(int(n)) for n in (*constants.limits, *constants.numbers) if abs(n) in CROWDS][:2] or [CROWD]
+    tables = [*made_up_tables(layout, sizes, draw, share=_share(asked)), *_full_groups(asked, layout, sizes[0], draw)]
     with _empty_engine() as engine:
         made = rows_of(layout, tables)
         private = {name: _private_source(engine, layout.columns[name], made[name]) for name in layout.columns}
@@ -119,7 +123,7 @@ def _tried(asked: Asked, seed: int) -> None:
         compiled, levels = _levels(asked, private, public)
         checks = Checks(asked, compiled, tables, levels, seed)
         checks.neighbours()
-        if compiled.exact and not asked.question.by:
+        if compiled.exact and not asked.grouped:
             checks.distances()
         for number in _some(tables, draw):
             checks.alone(number, _levels(asked, private, public, number)[1])
@@ -128,7 +132,8 @@ def _tried(asked: Asked, seed: int) -> None:
             registered |= {name: table.source.name for name, table in public.items()}
             fit = _unclipped(asked, compiled, layout, clips)
             groups = asked.question.answers if isinstance(asked.question.tree, TopGroup) else ()
-            checks.plain(truths(engine.connection.con, asked.question.text, registered, fit, clips, groups))
+            judge = partial(truths_of_groups, listed=asked.listed or ()) if asked.question.of_groups else None
+            checks.plain(truths(engine.connection.con, asked.question.text, registered, fit, clips, groups, judge))
 
 
 @contextmanager
@@ -157,10 +162,25 @@ def _of_few_groups(asked: Asked) -> Asked:
     return replace(asked, question=replace(asked.question, tree=replace(tree, values=tree.values[:GROUPS])))
 
 
+def _full_groups(asked: Asked, layout: Layout, size: int, draw: random.Random) -> list[MadeUp]:
+    """Tables with people in every listed group, for a question how many of them say yes."""
+    question, first = asked.question, next(iter(layout.columns.values()))
+    groups = asked.listed if question.of_groups and all(column in first for column in question.by) else None
+    keys = [{c: _stored(value, first[c]) for c, value in zip(question.by, key, strict=True)} for key in groups or ()]
+    limits = [part.at_least(len(keys)) for part in parts_of(question.tree) if isinstance(part, OfGroups)]
+    enough = [n for limit in limits for n in (limit - 1, limit) if 0 <= n <= len(keys)]
+    return full_groups(layout, keys, size, enough, asked.most, replaced=asked.declared.replaced, draw=draw)
+
+
+def _stored(key: Any, kind: Kind) -> Any:
+    """A listed key as a column holds it; None if it cannot."""
+    return key if kind in ("text", "untyped") else typed(written(key), kind)
+
+
 def _clips(asked: Asked) -> Mapping[str, Bounds]:
     """The bounds to which plain SQL clips by itself, where a name alone identifies a column, and not one of a joined
     table."""
-    if asked.question.joins or asked.question.beside:
+    if asked.question.joins or asked.question.beside or asked.question.of_groups:
         return {}
     return clipped(asked.question.text, {_as_sql(asked, value): bounds for value, bounds in asked.declared.bounds.items()})
 
@@ -236,7 +256,7 @@ def _layout(asked: Asked, constants: Constants, clips: Collection[str]) -> Layou
         for table, own in values.items():
             if asked.listed and column in own:
                 kind = columns[table][column]  # a value that it cannot hold does not occur
-                held = (key[i] if kind in ("text", "untyped") else typed(written(key[i]), kind) for key in asked.listed[:3])
+                held = (_stored(key[i], kind) for key in asked.listed[:3])
                 keys = dict.fromkeys(key for key in held if key is not None)
                 own[column] = Values((None, *keys), own[column].odd)
     first = next(iter(values.values()))
@@ -267,7 +287,9 @@ def _levels(
     source, question = shaped(first, private, public, question, everybody=declared.replaced)
     if question.people is not None:
         declared = one_row_each(declared, at_once)
-    compiled = compile_question(asked.question, declared, Reach(REACH, REACH), source)
+    of_groups = asked.question.of_groups
+    groups = ListedGroups.of(asked.question, declared, asked.listed, asked.most) if of_groups else None
+    compiled = compile_question(asked.question, declared, Reach(REACH, REACH), source, groups)
     by = question.by if number is not None else (TABLE, *question.by)
     population = People(source, compiled.rows, declared.unit, by, asked.most, asked.listed, trial=number is None)
     keys, people, (levels,) = levels_of(population, [(question, compiled)])
