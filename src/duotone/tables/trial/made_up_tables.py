@@ -184,8 +184,9 @@ SMALL, KINDS, ROUNDS, CHAINS, LONG, EVERY, PAIRS, NEAR, MANY = 3, 5, 6, 4, 8, 10
 most kinds of people for which all tables of them are made; PAIRS: of people, if a unit of two values identifies them;
 NEAR: how many of a column's values, the first of them, half of the people have, so that several satisfy a condition
 together; MANY: up to this many counted rows, some people have even more, all alike."""
-FULL, STEPS = 600, 8
-"""Most people of a table in which every group has some; tables on the way from neighbour to neighbour."""
+FULL, STEPS, AWAY = 600, 12, 0.25
+"""Most people of a table in which every group has some; tables on the way from neighbour to neighbour; how often a group
+moves away from the other side."""
 AROUND, ALIKE = range(-2, 4), 12
 """How many more people than its size a crowd has; how many crowds of each size consist of identical people, of which
 the first have nothing but nulls, and every third may have nulls, unlike others, so that some satisfy the question."""
@@ -278,13 +279,17 @@ def full_groups(
         own = [_in_groups(layout, _stranger(layout, draw, i, odd=0, most=1), [key]) for i, key in enumerate(keys)]
         in_several = _in_groups(layout, _stranger(layout, draw, len(keys), odd=0, most=1), draw.sample(keys, together))
         strangers, larger = (*own, *[in_several] * (shared > 0)), draw.sample(range(len(keys)), some)
-        counts = [size + draw.choice((0, 1) if i in larger else (-1, -2)) for i in range(len(keys))] + [shared] * (shared > 0)
-        for _ in range(STEPS):
+        alone = max(0, size - shared)
+        counts = [max(0, alone + draw.choice((0, 1) if i in larger else (-1, -2))) for i in range(len(keys))]
+        counts += [shared] * (shared > 0)
+        for step in range(STEPS):
             tables.append(MadeUp(strangers, tuple(counts)))
-            up, down = draw.sample(range(len(counts)), 2) if len(counts) > 1 else (0, 0)
-            moved = [(up, 1), (down, -1)] if replaced else [draw.choice([(up, 1), (down, -1)])]
-            for place, by in moved:
-                counts[place] = max(0, counts[place] + by)
+            place, other = draw.sample(range(len(keys)), 2) if len(keys) > 1 else (0, 0)
+            way = 1 if counts[place] < alone else -1  # to the other side, where the answer may turn
+            way = -way if draw.random() < AWAY else way
+            place = len(keys) if shared and step % 2 else place
+            for moved, by in [(place, way), (other, -way)] if replaced else [(place, way)]:
+                counts[moved] = max(0, counts[moved] + by)
     return tables
 
 
