@@ -99,6 +99,12 @@ def test_sql_that_does_not_fit_is_refused_before_a_charge_and_time_covers_the_su
         assert (status, "could take" in answer["error"]) == (422, True)
 
 
+def test_rows_that_may_not_fit_into_memory_are_refused(tmp_path: Path, quick: None) -> None:
+    with at_desk(office(tmp_path, ALLOWED.replace("rows = 1000", "rows = 100_000_000"))) as desk:
+        status, answer = desk.ask("ana", "votes", **TERMS)
+    assert (status, "MiB" in answer["error"]) == (422, True)
+
+
 @pytest.mark.slow
 def test_a_connection_and_a_page(tmp_path: Path, quick: None) -> None:
     with serving(office(tmp_path)) as running, connect(running.url, token=running.token("ana"), insecure=True) as there:

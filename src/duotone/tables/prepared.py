@@ -44,7 +44,7 @@ from duotone.tables.preview import Preview, preview
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Formula, Like, parts_of
 from duotone.tables.sql.functions import FUNCTIONS
-from duotone.tables.work import Work, line, require_room, work_of
+from duotone.tables.work import Work, held, line, require_room, work_of
 
 FEW = 10
 """Up to this many formulas and patterns, a statement is never too long."""
@@ -407,7 +407,8 @@ removal;
 
     def work(self, rows: float) -> Work:
         """The engine's largest possible work, if each private table has at most this many rows."""
-        return work_of(self._plan, rows, self.source.public, line(self.source.fields, self.source.longest))
+        work = work_of(self._plan, rows, self.source.public, line(self.source.fields, self.source.longest))
+        return work + held(self._plan, rows) if isinstance(self.asked, ByParts) else work
 
     def checked(self) -> Self:
         """The same question, if its budget has a table, its texts fit into memory, and its statement is not too long.

@@ -121,6 +121,12 @@ def work_of(plan: Any, rows: float, public: Mapping[Any, PublicSize] = MappingPr
     return relation.doing(relation.columns.values()).work
 
 
+def held(plan: Any, rows: float, public: Mapping[Any, PublicSize] = MappingProxyType({})) -> Work:
+    """What the result of a plan takes at most, if all of its rows are in memory at once."""
+    columns = _Interpreter(float(rows), public).relation(plan.op()).columns
+    return Work(kept=rows * sum(map(_bytes, columns.values())))
+
+
 def line(fields: int, longest: int) -> float:
     """Nanoseconds to parse a line of a text file in which no field is longer than what is read."""
     return fields * (FIELD + TAKEN_APART * longest)

@@ -309,6 +309,12 @@ def test_what_cannot_be_declared_is_refused(options: dict[str, Any], said: str, 
         prepare_by_parts(STAYS, SQL, **BUDGET, **options)
 
 
+def test_a_system_without_forks_is_refused(inside: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("os.fork")
+    with pytest.raises(DuotoneError, match="use Linux or macOS"):
+        prepare_by_parts(STAYS, SQL, **BUDGET)
+
+
 def test_an_open_system_is_noted(inside: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(question, "tried", lambda *_: ("", Isolation(False, True, True)))
     with prepare_by_parts(STAYS, SQL, **BUDGET) as prepared:

@@ -130,6 +130,8 @@ def by_parts(question: str | Function, source: Source, parts: int, seconds: int,
 
 def require_parts(parts: int, seconds: int, memory: int) -> None:
     """Refuse a number of parts that has no middle, and limits that are none."""
+    if not hasattr(os, "fork"):
+        raise DuotoneError("parts are asked by processes that this system does not have: use Linux or macOS")
     if not (type(parts) is int and 1 <= parts <= MOST_PARTS and parts % 2):
         raise DuotoneError(f"parts must be an odd number from 1 to {MOST_PARTS}, so that most of them agree, got {parts!s:.60}")
     if not (type(seconds) is int and 1 <= seconds <= MOST_SECONDS):

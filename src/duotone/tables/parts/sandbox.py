@@ -11,14 +11,13 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import resource
 import shutil
 import site
 import struct
 import sys
 import sysconfig
 from collections.abc import Iterable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -62,7 +61,8 @@ NEW = 0x10000000 | 0x20000000 | 0x00020000 | 0x40000000 | 0x08000000 | 0x0400000
 RESERVED = 2**33
 """Addresses that libraries may reserve without using them."""
 BIND, PRIVATE, RECURSIVE, NO_SUID, NO_DEVICES = 4096, 1 << 18, 16384, 2, 4
-_C = ctypes.CDLL(None, use_errno=True)
+LINUX = sys.platform == "linux"
+_C = ctypes.CDLL(None, use_errno=True) if LINUX else None
 
 
 def own_folders() -> list[str]:
@@ -78,8 +78,10 @@ def own_folders() -> list[str]:
 def hide(folders: Iterable[str], files: Iterable[str], root: str) -> bool:
     """In namespaces of its own, make a file tree with these folders and copies of these files; False where the system does
     not permit that. The caller's child is then the first process of its numbers, and enters the tree."""
+    if _C is None:
+        return False
     user, group = os.getuid(), os.getgid()
-    if sys.platform != "linux" or _C.unshare(NEW) != 0:
+    if _C.unshare(NEW) != 0:
         return False
     for name, value in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         Path("/proc/self", name).write_text(value, encoding="ascii")
@@ -98,15 +100,17 @@ def hide(folders: Iterable[str], files: Iterable[str], root: str) -> bool:
 
 
 def _mounted(what: bytes | None, where: str, kind: bytes | None, flags: int) -> None:
-    if _C.mount(what, where.encode(), kind, ctypes.c_ulong(flags), None) != 0:
+    if _C is None or _C.mount(what, where.encode(), kind, ctypes.c_ulong(flags), None) != 0:
         raise OSError(ctypes.get_errno(), "mount")
 
 
 def fence(folders: Iterable[str], files: Iterable[str], listed: Iterable[str]) -> bool:
     """By Landlock, for this thread and those that it starts: only what is in these folders, and these files, can be
     opened, for reading alone, and names in other folders be listed; False where the kernel has none."""
+    if _C is None:
+        return False
     version = _C.syscall(LANDLOCK, None, ctypes.c_size_t(0), ctypes.c_uint(1))
-    if sys.platform != "linux" or version < 1:
+    if version < 1:
         return False
     handled = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
     words = (handled, 3 if version >= 4 else 0, 3 if version >= 6 else 0)  # files; binding and connecting; sockets, signals
@@ -127,12 +131,14 @@ def fence(folders: Iterable[str], files: Iterable[str], listed: Iterable[str]) -
 
 def memory_of_this() -> BinaryIO | None:
     """The file in which the kernel says how much memory this process has, opened while it can still be found."""
-    return open("/proc/self/statm", "rb", buffering=0) if sys.platform == "linux" else None
+    return open("/proc/self/statm", "rb", buffering=0) if LINUX else None
 
 
 def limit(statm: BinaryIO | None, memory: int, seconds: int) -> None:
     """From here on at most these bytes of memory and seconds of the processor; no file is written, nothing is dumped.
     What was used before does not count."""
+    import resource  # not on Windows, where no part is asked
+
     used = resource.getrusage(resource.RUSAGE_SELF)
     with statm or nullcontext() as file:
         pages = [0] * 6 if file is None else [int(field) for field in file.read().split()]
@@ -145,13 +151,14 @@ def limit(statm: BinaryIO | None, memory: int, seconds: int) -> None:
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
     ):
-        resource.setrlimit(name, (most, most))
+        with nullcontext() if LINUX else suppress(ValueError, OSError):  # others do not have all of these
+            resource.setrlimit(name, (most, most))
 
 
 def filtered() -> bool:
     """By seccomp, for all threads of this process: only the calls of `CALLS`; False where the system has no filter."""
     arch = ARCHES.get(platform.machine())
-    if sys.platform != "linux" or arch is None:
+    if _C is None or arch is None:
         return False
     program = _program(*arch)
     code = ctypes.create_string_buffer(b"".join(program))
