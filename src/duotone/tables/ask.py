@@ -39,7 +39,7 @@ def ask(
 
     With a `ledger`, its place or an open one, or a `Dataset` that names one, the answer is charged to a `dataset` there first:
     see `Prepared.charge`, also for `again` and `asker`. A dataset that counts close calls is asked without a budget,
-    and an answer may then be too close to call.
+    and an answer may then be too close to call. With `parts`, any SQL is asked of random parts of the people (`ask_any`).
 
     Guarantee: the answers together satisfy the budget between tables that differ in one person, as `neighbours` says.
 
@@ -49,8 +49,10 @@ def ask(
     >>> print(ask(votes, question, epsilon=1, delta=1e-6))
     yes
     """
-    charged = ledger, dataset, again, asker
-    return answered(prepare, source, question, privacy, options, charged, close_calls=not _priced(privacy, options))
+    charged, by_parts = (ledger, dataset, again, asker), options.get("parts") is not None
+    options = options if by_parts else {key: value for key, value in options.items() if key != "parts"}
+    checked: Any = prepare_by_parts if by_parts else prepare
+    return answered(checked, source, question, privacy, options, charged, close_calls=not _priced(privacy, options))
 
 
 def ask_all(

@@ -19,7 +19,7 @@ from duotone import ApproxDP, Dataset, OverBudget, balanced, open_ledger
 from duotone.errors import DuotoneError
 from duotone.line.table import line_table
 from duotone.line.three_way import ThreeWay
-from duotone.tables.ask import ask_any
+from duotone.tables.ask import ask, ask_any
 from duotone.tables.check_by_parts import prepare_by_parts
 from duotone.tables.parts import division, question
 from duotone.tables.parts.isolation import Isolation
@@ -207,6 +207,13 @@ def test_questions_may_be_too_close_to_call(tmp_path: Path, inside: list[Any]) -
         answer = ask_any(STAYS, SQL, parts=3, ledger=ledger, dataset="stays", unit="patient")
     assert str(answer).startswith(("yes", "no", "too close"))
     assert "in most of 3 random parts of the patients" in str(answer)
+
+
+def test_a_refusal_names_parts_and_ask_takes_them(inside: list[Any]) -> None:
+    """As the command does; without any, an option left out changes nothing."""
+    with pytest.raises(DuotoneError, match=r"random parts of the people \(parts=51\)$"):
+        ask(STAYS, SQL, **BUDGET, parts=None)
+    assert str(ask(STAYS, SQL, unit="patient", **BUDGET, parts=51)).endswith("in most of 51 random parts of the patients")
 
 
 def test_the_answer_never_says_less_than_most_of_the_parts(inside: list[Any]) -> None:
