@@ -14,11 +14,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from duotone import prove
+from duotone.desk import work
 from duotone.desk.desk import Desk
 from duotone.desk.workers import Queue
 from duotone.http.app import open_desk, service
 from duotone.http.tokens import Tokens
-from support.offices import CALLS, PEOPLE, VOTES, make_office
+from duotone.tables.parts import question as by_parts
+from duotone.tables.parts.isolation import Isolation
+from support.offices import CALLS, PEOPLE, STAYS, VOTES, make_office
 from support.pages import page_app
 
 HOSTILE = "<b>\"x' &amp;"
@@ -434,3 +437,23 @@ def test_every_field_has_a_label_and_every_table_a_head(desk: Desk, app: object)
         assert 'href="#main"' in page
         assert not re.search(r'\bstyle="|\bon\w+="|<script>|<style', page)
         assert not re.search(r'(?:src|href|action)="(?:https?:)?//', page)
+
+
+@pytest.mark.slow
+def test_parts_are_offered_where_they_are_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_parts, "answers", lambda parts, _: (True for rows in parts))
+    monkeypatch.setattr(by_parts, "tried", lambda *_: ("", Isolation(True, True, True)))
+    monkeypatch.setattr(by_parts, "STARTING", -0.9)
+    monkeypatch.setattr(work, "NURSERY", 0.0)
+    votes = VOTES.replace("seconds = 0.05", "seconds = 0.05\nparts = 5")
+    opened = open_desk(make_office(tmp_path, votes, STAYS, CALLS))
+    ana = browser(opened, service(opened), "ana")
+    assert 'name="parts"' in ana.get("/ask/votes").text
+    assert 'name="parts"' not in ana.get("/ask/calls").text
+    asked = {**SQL, "question": "corr(age, age) > 0.2", "parts": "3"}
+    assert "and not more" in ana.post("/ask/votes/check", asked, part=True).text
+    said = ana.post("/ask/votes", {**asked, "do": "ask"}).text
+    assert re.search(r'class="verdict (yes|no)">(Yes|No), in most of 3 random parts of the rows<', said)
+    assert "corr(age, age) &gt; 0.2 in most of 3 random parts" in ana.get("/budget/votes").text
+    assert "a whole number" in ana.post("/ask/votes", {**asked, "parts": "many", "do": "ask"}).text
+    opened.close()
