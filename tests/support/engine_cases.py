@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from duotone import ApproxDP, prepare
@@ -161,6 +162,20 @@ RATES = [
     "median(x) > 4", "quantile(f, 0.9) <= 7", "median(day) >= date '2000-01-01'", "max(f) > 9", "min(v) < 'A'",
 ]  # fmt: skip
 """Of people's several rows."""
+LISTED = "where v in ('Y', 'N', 'é', 'back\\slash')"
+WHICH = [
+    f"mode(v) filter ({LISTED})",
+    "bracket(avg(f), -1, 0.5, 2)",
+    "bracket(median(x), 0, 4)",
+    "case when count(*) > 290 then 'many' when avg(m) > 300.5 then 'much' else 'neither' end",
+    f"mode(x) filter (where x in ({', '.join(map(str, range(-3, 70)))}))",
+    "mode(b) filter (where b in (true, false))",
+    f"select v from {{}} {LISTED} group by v order by sum(big) desc limit 1",
+    f"select v from {{}} {LISTED} group by v order by avg(f) limit 1",
+    f"select v from {{}} {LISTED} group by v order by avg(x > 3) desc limit 1",
+    f"select v from {{}} {LISTED} group by v order by median(m) desc limit 1",
+]
+"""Which of several answers is true: standings."""
 BESIDE = ("(select u, count(*) as c, max(v) as w from other where x > 1 group by u having count(*) < 3) b using (u) "
           "where w is null or w <> 'N'")  # fmt: skip
 """The people of a second private table."""
@@ -175,7 +190,8 @@ def levels(source: Source, questions: Sequence[str], by: tuple[str, ...] = (), m
     prepared = [prepare(source, question, P, bounds=bounds, **own) for question, own in each_with]
     asked = [replace(each, source=prepared[0].source, by=by, most=most) for each in prepared]  # each was lent the same table
     keys, people, each = levels_of_all(asked)
-    return {key: [float(levels[i]) for levels in each] for i, key in enumerate(keys)} | {"people": sorted(people.tolist())}
+    by_key = {key: [[float(n) for n in np.ravel(levels[i])] for levels in each] for i, key in enumerate(keys)}
+    return by_key | {"people": sorted(people.tolist())}
 
 
 def everything(source: Source, also: Any, every: int = 2) -> dict[str, Any]:
@@ -205,6 +221,12 @@ def everything(source: Source, also: Any, every: int = 2) -> dict[str, Any]:
         for inner, bounds in thinned(IN_PERSON, every, turn):
             by_question[f"{neighbours}, {inner}"] = levels(source, [inner], bounds=bounds, neighbours=neighbours, unit="u")
     own = Path(source.name).stem if source.named else "t"
+    for neighbours in ("add-remove", "replace"):  # each by itself, since they are about different rows
+        for question in thinned(WHICH, every, neighbours == "replace"):
+            by_question[f"{neighbours}, {question}"] = levels(source, [question.format(own)], neighbours=neighbours)
+    for how in thinned(("max", "avg"), 2):
+        by_question[f"which, {how}"] = levels(source, [WHICH[7].format(own)], unit="u", per_unit=how)
+    by_question["which, rows"] = levels(source, [WHICH[6].format(own)], unit="u", max_rows=2)
     for question, bounds in thinned(JOINED, every):
         by_question[question] = levels(source, [question.format(own)], bounds=bounds, public=PUBLIC)
     inner = f"select avg(s) > 2 from (select u, sum(many) as s from {own} join towns on v = town group by u)"

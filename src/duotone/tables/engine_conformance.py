@@ -66,10 +66,19 @@ NEWER = [
     "max(x) > 2 * min(i)",
 ]
 OTHERS = ["count(*) filter (where not b) > 2", "avg(b = true) > 1/2", "count(*) filter (where year(day) = 9999) > 0"]
+WHICH = [
+    "mode(v) filter (where v in ('Y', 'y', 'é'))",
+    "bracket(avg(f), 0, 2)",
+    "case when count(*) > 20 then 'many' when max(x) > 7 then 'large' else 'neither' end",
+    "select g from t where g in ('A', 'B', 'é') group by g order by sum(x) desc limit 1",
+    "select g from t where g in ('A', 'B', 'é') group by g order by avg(f) limit 1",
+    f"mode(i) filter (where i in ({', '.join(map(str, range(70)))}))",
+]
 CASES: list[tuple[str, Mapping[str, Any]]] = [
-    *((question, {}) for question in (*NUMBERS, *ORDERS, *TEXTS, *OTHERS, *NEWER)),
+    *((question, {}) for question in (*NUMBERS, *ORDERS, *TEXTS, *OTHERS, *NEWER, *WHICH)),
     *((question, {"neighbours": "replace"}) for question in NUMBERS[:3]),
     ("sum(x) > 7", {"unit": "u", "max_rows": 2}),
+    ("select g from t where g in ('A', 'B') group by g order by count(*) limit 1", {"unit": "u", "max_rows": 2}),
     ("avg(f) > 1", {"unit": "u", "per_unit": "avg"}),
     ("avg(f) filter (where b) > 1.2 * avg(f) filter (where not b)", {"unit": "u", "max_rows": 2}),
     ("avg(x > 2) filter (where b) >= avg(x > 2)", {"unit": "u", "max_rows": 2, "neighbours": "replace"}),
