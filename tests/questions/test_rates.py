@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from duotone import DuotoneError
 from duotone.questions import Neighbours, Rates, verify
+from duotone.questions.units import DifferenceUnits
 from support.running import examples, thinned
 
 BOTH: list[Neighbours] = ["add-remove", "replace"]
@@ -153,3 +154,31 @@ def test_what_is_refused() -> None:
             Rates(of("A"), of("B"), ((low, 0), (0, 1)), 0, most, reach=reach)
     with pytest.raises(DuotoneError, match="weights of a difference are positive"):
         Rates(of("A"), of("B"), ((0, 1), (0, 1)), 0, 1, (1, 0))
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+def test_what_a_preview_says_of_rows(neighbours: Neighbours) -> None:
+    """A level is at least as far as `far` promises, and at most as far as `near` does."""
+    draw, said = random.Random(8), Counter[str]()
+    while min(said["far"], said["near"]) < 60:
+        most, size, apart = draw.randint(1, 4), draw.randint(1, 25), draw.random()
+        arms = [("A", max(0, 9 * apart), 9), ("B", 0, 9 * (1 - apart))]
+        people = [
+            tuple((arm, round(draw.uniform(low, high))) for _ in range(draw.randint(1, most)))
+            for arm, low, high in arms for _ in range(size)
+        ]  # fmt: skip
+        limit, strict, margin = Fraction(draw.randint(-8, 8), 2), draw.random() < 0.5, draw.randint(1, 6)
+        question = Rates(of("A"), of("B"), ((0, 9), (0, 9)), limit, most, (1, 1), neighbours, strict=strict)
+        level = question.level(people)
+        yes, distance = level >= 0, level + 1 if level >= 0 else -level
+        first, second = ([x for person in people for x in of(arm)(person)] for arm in "AB")
+        value = Fraction(sum(first), len(first)) - Fraction(sum(second), len(second))
+        rows = most * (2 if neighbours == "replace" else 1)
+        units = DifferenceUnits((Fraction(9), Fraction(9)), limit, Fraction(-9), Fraction(9), rows=rows)
+        far, near = units.far(margin, size, yes), units.near(margin, size, yes)
+        if far is not None and (value >= far if yes else value <= far):
+            assert distance >= margin
+            said["far"] += margin > 1
+        if near is not None and (value <= near if yes else value >= near):
+            assert distance <= margin
+            said["near"] += 1

@@ -513,3 +513,11 @@ def test_of_the_levels_that_an_engine_brings() -> None:
             held(compared.units, statistic(rows), level, people(rows), claims, question)
     for question, *_ in BY_ENGINE:
         assert any(claims[question, True, yes] for yes in (True, False))
+
+
+def test_a_quantile_of_rows_is_about_rows() -> None:
+    about: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "unit": "v"}
+    for options, who in (({"max_rows": 3}, "rows"), ({"max_rows": 1}, "people"), ({"per_unit": "max"}, "people")):
+        with prepare(TABLE, "median(x) > 1", **about, **options) as asked:
+            (compared,) = asked.preview(500).comparisons
+            assert compared.measure == f"{who} with x > 1"

@@ -18,7 +18,7 @@ from duotone.html import cell, table
 from duotone.model.accuracy import Accuracy, Clearness
 from duotone.privacy.numbers import show
 from duotone.questions.threshold import CROWD
-from duotone.questions.units import Units
+from duotone.questions.units import TotalUnits, Units
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.comparisons.threshold import extreme_of, extreme_word, is_average
 from duotone.tables.listed_groups import ListedGroups
@@ -226,7 +226,7 @@ def _compared(
 ) -> ComparisonPreview:
     """A comparison as it is written; with `part`, one of its several parts, in words; in a deciding `group`, if there is
     one."""
-    inner, measure, percent = words(atom)
+    inner, measure, percent = words(atom, of_rows=isinstance(units, TotalUnits) and units.rows > 1)
     if group is not None:
         measure, margins = f"{measure}{group}", [group.margins(each) for each in margins]
     text = inner if not atom.text else f"{atom.text} ({inner})" if part else atom.text
@@ -289,13 +289,13 @@ def written(value: Fraction) -> str:
     return f"{'-' * (value < 0)}{units:,}" + (f".{part:0{places}d}" if places else "")
 
 
-def words(atom: Atom) -> tuple[str, str, bool]:
+def words(atom: Atom, *, of_rows: bool = False) -> tuple[str, str, bool]:
     """A comparison as text, the measured value, and whether that is a share."""
     match atom:
         case LinearThreshold():
             return _linear_words(atom)
         case QuantileThreshold():
-            return _quantile_words(atom)
+            return _quantile_words(atom, of_rows=of_rows)
         case MeanDifference():
             shares = not any(isinstance(side.value, Operand) for side in (atom.first, atom.second))
             averages = atom.first.q is None and atom.second.q is None
@@ -349,7 +349,7 @@ def _weighted(atom: LinearThreshold) -> str:
     return " ".join(texts).removeprefix("+ ")
 
 
-def _quantile_words(atom: QuantileThreshold) -> tuple[str, str, bool]:
+def _quantile_words(atom: QuantileThreshold, *, of_rows: bool) -> tuple[str, str, bool]:
     name, limit, up = atom.value.column, _constant(atom.limit if atom.written is None else atom.written), atom.sign[0] == ">"
     extreme = extreme_of(atom)
     if extreme is not None:
@@ -357,7 +357,7 @@ def _quantile_words(atom: QuantileThreshold) -> tuple[str, str, bool]:
         return text, f"people {'without' if extreme else 'with'} {name} {atom.sign} {limit}", False
     q = atom.met if up else 1 - atom.met
     text = f"median({name})" if q == Fraction(1, 2) else f"quantile({name}, {written(q)})"
-    return f"{text} {atom.sign} {limit}", f"people with {name} {atom.sign} {limit}", True
+    return f"{text} {atom.sign} {limit}", f"{'rows' if of_rows else 'people'} with {name} {atom.sign} {limit}", True
 
 
 def _constant(value: Any) -> str:
