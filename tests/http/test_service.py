@@ -243,6 +243,18 @@ def test_listed_groups_are_the_owners_and_private_ones_can_be_asked_for(own: Ser
         assert ("at_least is for groups that are selected privately" in reply.text) == (status == 422)
 
 
+def test_how_many_listed_groups_is_one_answer(own: Served) -> None:
+    text = "select count(*) >= 2 from (select town, count(*) > 100 as many from votes group by town) where many"
+    status, reply = own.ask("ana", "votes", question=text, epsilon="0.5", delta="1e-6")
+    assert (status, reply["answer"], reply["privacy"]["parts"], reply["basis"]) == (200, "yes", 1, "exact distance")
+    assert reply["notes"][0].startswith("2 groups are counted, those of the list")
+    with own.client("ana") as client:
+        asked = {"question": text, "epsilon": 1, "delta": "1e-6", "groups": "private"}
+        refused = client.post("/api/datasets/votes/preview", json=asked)
+    assert refused.status_code == 422
+    assert "one row per group of a public list, by town: give the list" in refused.text
+
+
 def test_nobody_approves_their_own_question(own: Served) -> None:
     terms: dict[str, Any] = {"question": "avg(days) > 3", "epsilon": "0.5", "delta": "1e-6"}
     assert own.ask("ana", "stays", **terms)[1]["error"].endswith("(purpose)")

@@ -268,7 +268,7 @@ def ask(
                 if draw is not None:
                     _draw(prepared, text, draw)
                 reply = None if preview else answered(prepared, how)
-                if draw is not None and three_way is None and reply is not None and prepared.by:
+                if draw is not None and three_way is None and reply is not None and prepared.facts.by:
                     _draw(prepared, text, draw, reply)
                 if certificate is not None and reply is not None:
                     write_json(certificate, reply.certificate())
