@@ -181,7 +181,7 @@ BESIDE = ("(select u, count(*) as c, max(v) as w from other where x > 1 group by
 """The people of a second private table."""
 HOW_MANY = """select count(*) filter (where many) >= 2 and max(middle) > 3
     from (select g, count(distinct u) > 2 as many, median(x) as middle group by g)"""
-LISTED = ["A", "B", "N", "", " ", "nobody's"]
+OF_GROUPS = ["A", "B", "N", "", " ", "nobody's"]
 """How many groups of a list say yes."""
 CONDITIONAL = [f"count(*) filter (where {condition}) > 11" for condition in CONDITIONS]
 
@@ -246,9 +246,9 @@ def everything(source: Source, also: Any, every: int = 2) -> dict[str, Any]:
         keys, present, (each,) = levels_of_all([by_key])
         by_question[f"groups by {key}"] = dict(zip(keys, zip(present.tolist(), each.tolist(), strict=True), strict=True))
     for neighbours in ("add-remove", "replace"):
-        asked = prepare(source, HOW_MANY, P, unit="u", max_groups=2, groups=LISTED, bounds=BOUNDS, neighbours=neighbours,
+        how_many = prepare(source, HOW_MANY, P, unit="u", max_groups=2, groups=OF_GROUPS, bounds=BOUNDS, neighbours=neighbours,
                         per_unit="max")  # fmt: skip
-        by_question[f"how many groups, {neighbours}"] = levels_of_all([asked])[2][0].tolist()
+        by_question[f"how many groups, {neighbours}"] = levels_of_all([how_many])[2][0].tolist()
     by_question["conditions"] = levels(source, CONDITIONAL)
     by_question["groups"] = levels(
         source, thinned(["avg(x) > 9/4", *COUNTS, *VOTES[:2], DUELS[0]], fewer), ("g",), unit="u", per_unit="max", most=2

@@ -263,3 +263,24 @@ def test_one_answer_costs_one_share(tmp_path: Path) -> None:
         assert prepared.release().certificate()["basis"] == "safe bound"
     with prepare(rows, sql, P, unit="u", max_groups=2, groups=["a", "b", "c"]) as prepared:
         assert prepared.facts.person.endswith("in at most 2 groups")
+
+
+@pytest.mark.parametrize("options", [{}, {"unit": "u", "max_rows": 1, "max_groups": 2}, {"neighbours": "replace"}])
+@pytest.mark.parametrize("sql", ["count(*) >= 2", "count(*) < 2"])
+def test_its_preview_is_about_the_group_that_decides(sql: str, options: dict[str, Any]) -> None:
+    """From the shown count on in the second of three groups, the larger first, an answer is never wrong."""
+    question = f"select {sql} from (select v, count(*) >= 20 as ok from t group by v) where ok"
+    sizes = [(a, b, c) for a in (0, 15, 40) for b in (5, 6, 33, 34, 35) for c in (0, 4, 5, 6, 34, 50)]
+    rows = [(d, f"{d} {v} {i}", v) for d, each in enumerate(sizes) for v, n in zip("abc", each, strict=True) for i in range(n)]
+    content = pa.table(dict(zip("duv", map(pa.array, zip(*rows, strict=True)), strict=True)))
+    with prepare(content, question, P, groups=["a", "b", "c"], **options) as prepared:
+        levels = levels_of_tables(prepared, len(sizes))
+        (shown,) = prepared.preview(50).comparisons
+    assert "group number 2 of 3" in shown.measure
+    assert shown.true.toss_up_to is shown.false.toss_up_to is None
+    assert (shown.true.never_from, shown.false.never_from) == (Fraction(34), Fraction(5))
+    for each, level in zip(sizes, levels, strict=True):
+        second = sorted(each)[1]
+        assert (level >= 0) == ((second >= 20) == (">" in sql))
+        if second >= 34 or second <= 5:
+            assert level >= 14 or level <= -15, each

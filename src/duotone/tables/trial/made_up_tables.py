@@ -275,7 +275,7 @@ def full_groups(
         return []
     tables, together = [], min(most, len(keys))
     targets = dict.fromkeys((*enough, *(len(keys) - n for n in enough)))
-    for some, shared in itertools.product(targets, (0, 2) if together > 1 else (0,)):
+    for some, shared in itertools.product(targets, (0, 1, 2) if together > 1 else (0,)):
         own = [_in_groups(layout, _stranger(layout, draw, i, odd=0, most=1), [key]) for i, key in enumerate(keys)]
         in_several = _in_groups(layout, _stranger(layout, draw, len(keys), odd=0, most=1), draw.sample(keys, together))
         strangers, larger = (*own, *[in_several] * (shared > 0)), draw.sample(range(len(keys)), some)
@@ -285,7 +285,7 @@ def full_groups(
         for step in range(STEPS):
             tables.append(MadeUp(strangers, tuple(counts)))
             place, other = draw.sample(range(len(keys)), 2) if len(keys) > 1 else (0, 0)
-            way = 1 if counts[place] < alone else -1  # to the other side, where the answer may turn
+            way = 1 if counts[place] + shared < size else -1  # to the other side, where the answer may turn
             way = -way if draw.random() < AWAY else way
             place = len(keys) if shared and step % 2 else place
             for moved, by in [(place, way), (other, -way)] if replaced else [(place, way)]:
