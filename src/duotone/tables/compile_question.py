@@ -55,7 +55,18 @@ from duotone.tables.sql.comparison import (
     atoms,
 )
 from duotone.tables.sql.computed_bounds import bounds_of_people, computed_bounds
-from duotone.tables.sql.condition import ALWAYS, Condition, IsNull, Joined, Known, Not, Operand, columns_read, parts_of
+from duotone.tables.sql.condition import (
+    ALWAYS,
+    Condition,
+    IsNull,
+    Joined,
+    Known,
+    Not,
+    Operand,
+    columns_read,
+    combinations,
+    parts_of,
+)
 
 Part = TypeVar("Part")
 
@@ -200,23 +211,23 @@ def compile_question(
     counted = declared.max_rows is not None and any(_adds_rows(atom, declared) for atom in _atoms(tree))
     notes = (*([] if groups is None else [groups.note]), *_notes(asked, declared, comparisons))
     known = asked.counted is not None and all(map(_however_far, comparisons))
-    count = _count_limit(tree, one, asked.where) if known else None
-    count = count if count == ANY or not declared.replaced else None
+    count = _count_limit(tree, one, asked.where, replaced=declared.replaced) if known else None
     return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, compiled), notes, count, groups)
 
 
-ANY = CountLimit(1, above=True)
-"""Whether anybody counts. Where neighbours differ in one person's data, no change reaches a limit above the number of people:
-only from this one is every count as far as it is large."""
-
-
-def _count_limit(tree: Tree | Choice, one: bool, rows: Condition) -> CountLimit | None:
+def _count_limit(tree: Tree | Choice, one: bool, rows: Condition, *, replaced: bool) -> CountLimit | None:
     """The limit of a single count in which each person counts at most once; None for other questions, and for a limit
-    so far from all counts that a level does not determine the count. Groups are of people with one of these `rows`."""
+    so far from all counts that a level does not determine the count. Groups are of people with one of these `rows`.
+
+    Where a person is `replaced`, no change reaches a limit above the number of people, so levels determine the count only if
+    the question is whether anybody counts, and somebody may not.
+    """
     match tree:
         case LinearThreshold(terms=(Term(weight=1 | -1 as weight, value=None) as term,), present=None) if tree.people or one:
             least = math.floor(tree.limit) + 1 if tree.strict else math.ceil(tree.limit)
             if abs(least) > CROWD:
+                return None
+            if replaced and not (least == weight == 1 and (False,) in combinations([term.where])[0]):
                 return None
             everybody = term.where in (ALWAYS, rows)
             return CountLimit(least, True, everybody) if weight == 1 else CountLimit(-least, False, everybody)
@@ -250,7 +261,18 @@ def _notes(asked: ParsedQuestion, declared: Dataset, comparisons: Sequence[Compi
     different = declared.person is None and any(isinstance(atom, DistinctThreshold) for atom in _atoms(asked.tree))
     equalities = () if declared.replaced else asked.equalities
     rounded = [] if declared.per_unit != "avg" else _rounded(asked, declared, comparisons)
-    return (*([Notice("rows are people")] if different else []), *asked.notes, *rounded, *equalities)
+    no_test = [Notice("no test")] if any(map(_of_shares, _atoms(asked.tree))) else []
+    return (*([Notice("rows are people")] if different else []), *asked.notes, *rounded, *equalities, *no_test)
+
+
+def _of_shares(atom: Atom) -> bool:
+    """Whether it compares a share with a number, or two shares: what a test would be about."""
+    match atom:
+        case LinearThreshold(averaged=True, terms=terms):
+            return all(term.value is None for term in terms)
+        case MeanDifference(first=first, second=second):
+            return not (isinstance(first.value, Operand) or isinstance(second.value, Operand))
+    return False
 
 
 def _rounded(asked: ParsedQuestion, declared: Dataset, comparisons: Sequence[CompiledComparison]) -> Iterator[Notice]:

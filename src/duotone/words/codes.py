@@ -222,5 +222,10 @@ SENTENCES: Mapping[str, Text] = {
     "average rounded, with a cure": "each person's average of {column} is rounded down to a whole number, since its values are"
     " whole numbers: to keep its fractions, ask about {column} * 1.0, and declare {declared} for that value",
     # notes: answers
+    "no test": (
+        "the answer is about these people, and is no test: whether it is more than chance in a larger population, duotone test"
+        " says",
+        "the answer is about these people, and is no test of a larger population",
+    ),
     "groups unanswered": "{groups} groups were not answered: there are no close calls left",
 }
