@@ -181,6 +181,31 @@ def test_where_someone_changes_the_count_above_0_is_its_level(rows: tuple[bool |
             assert asked.terms.count is None
 
 
+@pytest.mark.parametrize("condition", ["x is null or x is not null", "true"])
+def test_where_someone_changes_a_count_of_everybody_is_no_count(condition: str) -> None:
+    """No change makes it smaller: its level is infinite, which must not be read as a count."""
+    with pytest.raises(Refusal) as refused:
+        share_test(pa.table({"x": [True, False]}), f"share({condition}) = 0.5", USUAL, sample_size=2, neighbours="replace")
+    assert refused.value.notice.code == "test needs counts"
+
+
+@pytest.mark.parametrize(
+    ("question", "noted"),
+    [
+        ("avg(yes) > 0.1", True),
+        ("share(yes) > 0.1", True),
+        ("share(yes) filter (where ward = 'A') > share(yes) filter (where ward = 'B')", True),
+        ("count(*) filter (where yes) > 0.1 * count(*)", False),
+        ("count(*) > 100", False),
+        ("avg(age) > 40", False),
+        ("median(age) > 40", False),
+    ],
+)
+def test_a_yes_about_a_share_is_said_to_be_no_test(question: str, *, noted: bool) -> None:
+    with prepare(Dataset(ROWS, bounds={"age": (20, 95)}), question, USUAL) as asked:
+        assert ("no test" in [note.code for note in asked.facts.notes]) is noted
+
+
 REFUSED = [
     ("share(yes) > 0.1", {}, "no hypothesis"), ("share(yes)", {}, "no hypothesis"), ("count(*) = 3", {}, "no hypothesis"),
     ("share(yes) = 0.1 and share(yes) = 0.2", {}, "no hypothesis"), ("share(yes) = '0.1'", {}, "no hypothesis"),
