@@ -97,6 +97,12 @@ def test_without_namespaces_the_filter_alone_holds(function: Any) -> None:
 
 
 @pytest.mark.slow
+def test_without_namespaces_sql_is_answered_and_reads_no_file() -> None:
+    assert [*answers([ROWS], sql("select corr(days, age) > 0.2 from stays", hide=False))] == [True]
+    assert [*answers([ROWS], sql("select count(*) > 0 from read_text('/proc/self/cgroup')", hide=False))] == [False]
+
+
+@pytest.mark.slow
 def test_without_namespaces_names_of_files_can_be_found() -> None:
     """What docs/limits.md says: their size and times, not what is in them. (And the attack works where nothing stops it.)"""
     assert answer_of(ROWS, of(hostile.looks, hide=False))
