@@ -89,6 +89,7 @@ mutants: setup prover
 exhaustive: setup programs
 	$(BIN)/python tests/hostile/exhaustive.py 10000000
 	$(BIN)/python tests/hostile/every_question.py 100000 1000
+	$(BIN)/python tests/hostile/which_questions.py 100000
 	$(BIN)/python tests/hostile/slow_questions.py 10000
 	DUOTONE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n 2 --dist worksteal --ignore tests/proofs
 	DUOTONE_SEQUENCES=100000 $(BIN)/python -m pytest -n 2 tests/ledger/test_accountant.py

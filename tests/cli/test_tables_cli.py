@@ -343,3 +343,20 @@ def test_answers_stand_under_the_alias(capsys: pytest.CaptureFixture[str], visit
     code, out, err = run(capsys, "ask", visits, question.format("town"), *options, "--json")
     assert json.loads(out)["answers"] == [{"place": "Ely", "answer": "yes"}]
     assert "free, as recorded" in err
+
+
+def test_which_of_several_answers_is_a_word(capsys: pytest.CaptureFixture[str], visits: Path, tmp_path: Path) -> None:
+    question = "bracket(count(*), 20, 100)"
+    code, out, _ = run(capsys, "ask", visits, question, *PRIVACY, "--certificate", tmp_path / "proof.json")
+    assert (code, out.splitlines()[0]) == (0, "100 or more")
+    assert "never wrong from" in out
+    code, out, _ = run(capsys, "check", tmp_path / "proof.json")
+    assert (code, "one answer among 3" in out) == (0, True)
+    document = json.loads(run(capsys, "ask", visits, question, *PRIVACY, "--json")[1])
+    assert (document["answer"], document["among"]) == ("100 or more", ["below 20", "20 to below 100", "100 or more"])
+    code, out, error = run(capsys, "ask", visits, "mode(town)", *PRIVACY)
+    assert (code, out, "give it (--groups FILE), or in the question, as in where town in ('A', 'B')" in error) == (2, "", True)
+    (tmp_path / "towns.csv").write_text("town\nEly\nWells\n")
+    code, out, _ = run(capsys, "ask", visits, "mode(town)", *PRIVACY, "--groups", tmp_path / "towns.csv")
+    assert (code, out.splitlines()[0]) == (0, "Ely")
+    assert run(capsys, "ask", visits, question, *PRIVACY, "--preview", "--people", "100", "--draw", tmp_path / "a.svg")[0] == 0

@@ -457,3 +457,13 @@ def test_parts_are_offered_where_they_are_allowed(tmp_path: Path, monkeypatch: p
     assert "corr(age, age) &gt; 0.2 in most of 3 random parts" in ana.get("/budget/votes").text
     assert "a whole number" in ana.post("/ask/votes", {**asked, "parts": "many", "do": "ask"}).text
     opened.close()
+
+
+def test_one_of_several_answers_is_a_word(desk: Desk, app: object) -> None:
+    ana = browser(desk, app, "ana")
+    asked = {**SQL, "question": "mode(vote) filter (where vote in ('Y', 'N'))"}
+    assert "How accurate" in ana.post("/ask/votes/check", asked, part=True).text
+    reply = ana.post("/ask/votes", {**asked, "do": "ask"}, part=True)
+    assert '<p class="verdict which">Y</p>' in reply.text
+    by_town = {**SQL, "question": "select town, bracket(avg(age), 20, 45) from votes group by town", "do": "ask"}
+    assert '<span class="answer which">20 to below 45</span>' in ana.post("/ask/votes", by_town, part=True).text

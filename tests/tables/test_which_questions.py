@@ -21,6 +21,7 @@ from duotone.model.terms import WhichTerms
 from duotone.release.coin import Coin
 from duotone.tables.ask import ask_all
 from duotone.tables.prepared import Prepared
+from hostile import which_questions
 
 USUAL: dict[str, Any] = {"epsilon": 1, "delta": 1e-6}
 COARSE = ApproxDP(exp_epsilon=2, delta="1/10")
@@ -369,3 +370,7 @@ def test_of_equal_ones_the_first_that_is_listed_leads() -> None:
             with prepare(table, question, epsilon=1, **options) as asked:
                 (standing,) = asked._levels()[2].tolist()
                 assert order[standing[0]] == first, (order, question)
+
+
+def test_hostile_pairs_are_private() -> None:
+    assert which_questions.run(1000, 1)["pairs"] >= 1000
