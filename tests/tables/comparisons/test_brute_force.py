@@ -194,6 +194,20 @@ def test_averages_of_rows_against_brute_force(asked: Any, neighbours: Neighbours
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("neighbours", BOTH)
+def test_a_row_on_both_sides_counts_on_both(neighbours: Neighbours) -> None:
+    """Of different values: one row may be as high as can be on one side, and as low on the other."""
+    domain: list[Person] = [((arm, x),) for arm in "AB" for x in (0, 3)]
+
+    def reference(people: Sequence[Person]) -> bool:
+        rows = [row for person in people for row in person]
+        return bool(rows) and sum(x for _, x in rows) > 3 * sum(v == "A" for v, _ in rows)
+
+    options: Any = {"unit": "u", "max_rows": 1, "bounds": {"x": (0, 3)}}
+    check("avg(x) > 3 * avg(v = 'A')", reference, domain, neighbours, bound=True, people=5, reach=1, **options)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("sign", "neighbours"), thinned(itertools.product((">", ">=", "<="), BOTH), 2))
 def test_shares_of_rows_against_brute_force(sign: str, neighbours: Neighbours) -> None:
     """A click more or less, where who clicked more often counts more."""
