@@ -246,7 +246,11 @@ def _flattened(select: exp.Select, columns: Collection[str]) -> None:
 def _in_its_columns(select: exp.Select, inner: exp.Select, alias: str, columns: Collection[str]) -> None:
     """The columns of an inner select, where its name stood before them, as what they are made of."""
     everything = any(isinstance(one, exp.Star) for one in inner.expressions)
-    made = {one.alias_or_name.lower(): one.unalias() for one in inner.expressions if not isinstance(one, exp.Star)}
+    named = [(one.alias_or_name.lower(), one.unalias()) for one in inner.expressions if not isinstance(one, exp.Star)]
+    made = dict(named)
+    if len(made) < len(named):
+        name = next(name for i, (name, _) in enumerate(named) if name in dict(named[:i]))
+        raise DuotoneError(f"the inner select has two columns called {name}")
     if everything and (twice := made.keys() & columns):
         raise DuotoneError(f"the inner select has {min(twice)} twice, in * and as a value of its own: give it another name")
     source = inner.args["from_"].this.alias_or_name.lower()

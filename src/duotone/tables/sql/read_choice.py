@@ -130,15 +130,17 @@ def _brackets(node: exp.Anonymous, reader: Comparisons) -> Choice:
     return Choice(trees, answers[::-1], answers, ordered=True)
 
 
-def read_top_group(select: exp.Select, keys: Sequence[Operand], reader: Comparisons) -> TopGroup:
-    """`select k from t group by k order by f(x) desc limit 1`."""
+def read_top_group(
+    select: exp.Select, keys: Sequence[Operand], others: Sequence[exp.Expression], reader: Comparisons
+) -> TopGroup:
+    """`select k from t group by k order by f(x) desc limit 1`; `others` are selected besides the keys."""
     order, limit = select.args.get("order"), select.args["limit"]
     example = "as in select ward from stays group by ward order by avg(days) desc limit 1"
     if constant(limit.args.get("expression") or limit.args.get("count") or exp.Null()) != 1 or order is None:
         raise DuotoneError(f"a question has no limit but limit 1, which asks for the group that leads an order: {example}")
     if len(keys) != 1:
         raise DuotoneError(f"which group leads is asked of groups by one key: {example}; join several as a || '/' || b")
-    if len(select.expressions) != 1 or select.expressions[0].find(exp.AggFunc) is not None:
+    if others or len(select.expressions) != 1:
         by = _text(select.args["group"].expressions[0])
         raise DuotoneError(f"the answer is a group, and never its numbers: select {by} alone")
     if len(order.expressions) != 1:

@@ -76,7 +76,13 @@ class Group:
     def __init__(self, over: Over, inner: exp.Select) -> None:
         self.label = over.label
         every = inner.expressions
-        self.columns = {each.alias.lower(): each.unalias() for each in every if each.alias and each.find(exp.AggFunc)}
+        self.columns: dict[str, exp.Expression] = {}
+        for each in every:
+            name = each.alias.lower()
+            if name in self.columns:
+                raise DuotoneError(f"the inner select has two columns called {each.alias}")
+            if name and each.find(exp.AggFunc):
+                self.columns[name] = each.unalias()
         keys = [*(each for each in every if each.find(exp.AggFunc) is None), *inner.args["group"].expressions]
         self.keys = {each.alias_or_name.lower() for each in keys}
         having, where = inner.args.get("having"), over.select.args.get("where")

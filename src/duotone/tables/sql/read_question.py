@@ -177,7 +177,8 @@ def _about_rows(
         return _about_groups(over, select, keys, reader)
     tree: Tree | Choice
     if select.args.get("limit") is not None:
-        tree, keys, notes = read_top_group(select, keys, reader), (), tuple[Notice, ...]()
+        others = _answers_of(select, keys, columns)
+        tree, keys, notes = read_top_group(select, keys, others, reader), (), tuple[Notice, ...]()
     else:
         notes = (*_without_order(select), *_without_having(select, keys, columns))
         answers = _answers_of(select, keys, columns)
