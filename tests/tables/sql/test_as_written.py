@@ -98,6 +98,25 @@ def test_filters_inside_mean_what_they_mean_to_duckdb() -> None:
     assert right == 12
 
 
+@pytest.mark.parametrize(
+    ("inner", "column"),
+    [
+        ("select x as y, g from t", "y"),
+        ("select *, 9 - x as y from t where b", "y"),
+        ("select 9 - x as x, x as y from t where b", "x"),
+        ("select 9 - x as x, x as y from t where b", "y"),
+    ],
+)
+def test_values_of_an_inner_select_are_asked_about(inner: str, column: str) -> None:
+    """Whatever they are called: the trial clips none of them by another's bounds, and takes none for the table's own."""
+    rows = [{"x": i % 10, "g": "ABC"[i % 3], "b": i % 4 > 0} for i in range(97)]
+    t: Any = pa.Table.from_pylist(rows)
+    for limit in (4, 4.5, 5):
+        text = f"select avg({column}) > {limit} from ({inner}) i"
+        (truth,) = duckdb.connect().register("t", t).execute(text).fetchone() or (None,)
+        assert bool(ask(t, text, epsilon=40, bounds={"x": (0, 9)})) == bool(truth)
+
+
 def is_about_bounds(note: Any) -> bool:
     """Whether a note says which bounds follow."""
     return isinstance(note, Notice) and note.code == "bounds follow"

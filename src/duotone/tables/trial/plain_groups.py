@@ -51,14 +51,15 @@ def truths_of_groups(
     inner: exp.Select = source.this
     outer.set("from_", None)
     called, base = next(iter(tables.items()))
-    keys = keys_of(inner, {row[0].lower() for row in connection.execute(f"describe {base}").fetchall()})
-    columns = _columns(inner, checks)
-    names = [column.alias for column in columns]
-    inner.set("expressions", columns)
+    columns = {row[0].lower() for row in connection.execute(f"describe {base}").fetchall()}
+    keys = keys_of(inner, columns)
+    made = _columns(inner, checks)
+    names = [column.alias for column in made]
+    inner.set("expressions", made)
     inner.set("having", None)
     inner.set("order", None)
     with_tables(inner, called)
-    as_filters(inner)
+    as_filters(inner, columns)
     renamed(inner, tables, called)
     nobody = of_nobody_in(inner)
     for each in list(inner.find_all(exp.Select)):

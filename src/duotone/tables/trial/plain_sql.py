@@ -97,7 +97,8 @@ def _truths(
     them. If it is asked which of some `groups` leads, the engine has their numbers, and the first of the largest leads."""
     select = select_of(text)
     leads = _as_groups(select) if groups else None
-    keys = keys_of(select, {row[0].lower() for row in connection.execute(f"describe {next(iter(tables.values()))}").fetchall()})
+    columns = {row[0].lower() for row in connection.execute(f"describe {next(iter(tables.values()))}").fetchall()}
+    keys = keys_of(select, columns)
     fit = " and ".join(checks) or "true"
     base = next(iter(tables))
     answer = judged(_clipped(_answer(select), clips)) if leads is None else _double(ruled(leads.measure))
@@ -112,7 +113,7 @@ def _truths(
             aliased(exp.Count(this=exp.Star()), "rows"),
         ],
     )
-    as_filters(select)
+    as_filters(select, columns)
     renamed(select, tables, base)
     nobody = of_nobody_in(select)
     for each in list(select.find_all(exp.Select)):
@@ -183,12 +184,19 @@ def with_tables(select: exp.Select, base: str) -> None:
         each.set("from_", exp.From(this=exp.table_(called.pop() if called else base, quoted=True)))
 
 
-def as_filters(select: exp.Select) -> None:
-    """Let inner selects that only filter keep every column, so also the number of the made-up table."""
-    for each in [one for one in select.find_all(exp.Select) if one is not select and one.args.get("group") is None]:
-        if each.find(exp.AggFunc):
+def as_filters(select: exp.Select, columns: Collection[str]) -> None:
+    """Let inner selects that only filter keep every column, so also the number of the made-up table. One that gives a value the
+    name of another of the table's `columns` is not judged."""
+    for each, made in _filters_of(select):
+        if each.find(exp.AggFunc) or any(value.alias.lower() in columns for value in made):
             raise Unknown
-        each.set("expressions", [exp.Star(), *(made for made in each.expressions if isinstance(made, exp.Alias))])
+        each.set("expressions", [exp.Star(), *made])
+
+
+def _filters_of(select: exp.Select) -> list[tuple[exp.Select, list[exp.Expr]]]:
+    """Inner selects that are not grouped, each with the values that it makes."""
+    inside = [one for one in select.find_all(exp.Select) if one is not select and one.args.get("group") is None]
+    return [(one, [made for made in one.expressions if isinstance(made, exp.Alias)]) for one in inside]
 
 
 def of_nobody_in(select: exp.Select) -> exp.Select:
@@ -231,8 +239,11 @@ def clipped(text: str, bounds: Mapping[str, Bounds]) -> Mapping[str, Bounds]:
     """The bounds to which plain SQL itself can clip: of values that are added up or averaged as they stand there, and
     are in no other aggregate but counts."""
     try:
-        answer = _answer(select_of(text))
+        select = select_of(text)
+        answer = _answer(select)
     except (Unknown, RecursionError, SqlglotError):
+        return {}
+    if any(made for _, made in _filters_of(select)):  # under whose names bounded values may be added up
         return {}
     own = {value: each for value, each in bounds.items() if columns_named(value)}
     for aggregate in answer.find_all(exp.AggFunc):
