@@ -1,6 +1,7 @@
 """Other ways of writing a question, as the one that the rest understands.
 
-In its text: 1,000 and $1,000, 25%, and the curly quotes of a word processor (`as_sql`). In its parsed form: `3 < x < 5`,
+In its text: 1,000 and $1,000, 25%, the curly quotes of a word processor, and other dialects' `backticks`, [brackets] and
+`top 1` (`as_sql`). In its parsed form: `3 < x < 5`,
 `with`, and a select that only filters rows (`simplified`). Only what has no other meaning in a question is rewritten; anything
 else is refused, with the question as it should read.
 """
@@ -20,9 +21,10 @@ from duotone.model.notice import Notice
 
 LONGEST = 10_000
 """Most characters of a question."""
-CURLY = str.maketrans({"‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"'})
+CURLY = str.maketrans({"‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "`": '"'})
+"""Quotes of word processors, and those of names in MySQL and BigQuery."""
 CURRENCY = "$€£¥"
-UNUSUAL = re.compile(rf"[{''.join(map(chr, CURLY))}{CURRENCY}%]|\d[ ,]\d|\.\d+\.")
+UNUSUAL = re.compile(rf"[{''.join(map(chr, CURLY))}{CURRENCY}%\[]|\d[ ,]\d|\.\d+\.|\btop\b", re.IGNORECASE)
 """What a text without has nothing to rewrite in it."""
 BEFORE_A_NUMBER = (
     TokenType.GT, TokenType.GTE, TokenType.LT, TokenType.LTE, TokenType.EQ, TokenType.NEQ, TokenType.BETWEEN, TokenType.AND,
@@ -39,6 +41,10 @@ OPERANDS = (
     TokenType.CASE, TokenType.PARAMETER,
 )  # fmt: skip
 """What % is followed by where it is a remainder."""
+AFTER_A_PERCENT = (TokenType.AND, TokenType.OR, TokenType.R_PAREN, TokenType.SEMICOLON, TokenType.FROM, TokenType.THEN)
+"""What % is followed by, if by anything, where a blank before it leaves no doubt that it is no remainder."""
+BEFORE_A_LIST = (TokenType.IN, TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.R_PAREN, TokenType.R_BRACKET)
+"""A square bracket after one of these holds a list, or a place in one, and not a name."""
 
 
 def as_sql(text: str) -> tuple[str, tuple[Notice, ...]]:
@@ -57,6 +63,8 @@ def as_sql(text: str) -> tuple[str, tuple[Notice, ...]]:
         return text, ()  # the parser refuses what is no question
     try:
         text = _straight(text)
+        text = _without_brackets(text)
+        text = _with_limit(text)
         text = _without_currency(text)
         text = _without_separators(text)
         return _percents(text)
@@ -83,6 +91,28 @@ def _straight(text: str) -> str:
     bare = [token for token in _tokens(text) if token.token_type not in quoted]
     spans = [(token.start, token.end + 1) for token in bare]
     return _replaced(text, [(start, end, text[start:end].translate(CURLY)) for start, end in spans])
+
+
+def _without_brackets(text: str) -> str:
+    """Names in square brackets, as SQL Server writes them, in double quotes."""
+    tokens, changes, last = _tokens(text), list[tuple[int, int, str]](), None
+    for token in tokens:
+        name = re.match(r"\[([^\W\d][^\[\]\"',()]*)\]", text[token.start :])
+        if token.token_type is TokenType.L_BRACKET and name is not None and last not in BEFORE_A_LIST:
+            changes.append((token.start, token.start + name.end(), f'"{name[1]}"'))
+        last = token.token_type
+    return _replaced(text, changes)
+
+
+def _with_limit(text: str) -> str:
+    """`select top 1 x …`, as SQL Server writes it, with a limit at its end."""
+    tokens = _tokens(text)
+    written = re.match(r"select\s+top\s+(\(\s*)?(\d+)(?(1)\s*\))\s", text[tokens[0].start :], re.IGNORECASE) if tokens else None
+    if written is None:
+        return text
+    end = tokens[-1].start if tokens[-1].token_type is TokenType.SEMICOLON else tokens[-1].end + 1
+    first = tokens[0].start
+    return f"select {text[first + written.end() : end]} limit {written[2]}"
 
 
 def _without_currency(text: str) -> str:
@@ -154,8 +184,10 @@ def _percents(text: str) -> tuple[str, tuple[Notice, ...]]:
     """Percentages as shares."""
     tokens, changes, notes = _tokens(text), list[tuple[int, int, str]](), dict[Notice, None]()
     for number, sign, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
-        adjacent = sign.token_type is TokenType.MOD and sign.start == number.end + 1
-        if number.token_type is TokenType.NUMBER and adjacent and (after is None or after.token_type not in OPERANDS):
+        if number.token_type is not TokenType.NUMBER or sign.token_type is not TokenType.MOD:
+            continue
+        adjacent = sign.start == number.end + 1
+        if after is None or (after.token_type not in OPERANDS if adjacent else after.token_type in AFTER_A_PERCENT):
             start = number.start - (text[: number.start].endswith("."))  # .5 is a point and a number
             written = text[start : number.end + 1]
             share = format(Decimal(written.replace("_", "")).scaleb(-2).normalize(), "f")
