@@ -37,7 +37,7 @@ REFUSED = {
     "bracket(avg(x), 3, 3)": "limits that are numbers and rise",
     "bracket(avg(x), 3, salary)": "limits that are numbers and rise",
     "mode(vote) filter (where vote in ('a'))": "at least two groups",
-    "mode(x) filter (where x in (1, 2))": "groups are of text, whole numbers, Booleans or dates, and x holds none",
+    "mode(x) filter (where x in (1, 2))": "groups are of text, whole numbers, Booleans or dates, and x holds none; .*, as in x::int$",
     "mode(vote) filter (where vote in ('a', 'b') and vote <> 'a')": "a can never lead, since no row of it takes part",
     "select vote from visits group by vote limit 1": "which asks for the group that leads an order",
     "select vote from visits group by vote order by count(*) limit 2": "no limit but limit 1",

@@ -294,6 +294,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         r"asked of a public list of groups: give it \(groups\), or in the question, as in where ward in \('A', 'B'\)",
     ),
     ("mode(ward)", {"groups": {"room": [1, 2]}}, "asked of a public list of groups"),
+    ("mode(days)", {}, r"as in where days in \(1, 2\)"),
     ("mode(ward)", {"groups": ["A"]}, "at least two groups"),
     ("mode(ward)", {"groups": ["A", "A"]}, "has a line twice"),
     ("mode(ward)", {"groups": ["A", "\n"]}, "an answer is a word"),
@@ -347,6 +348,15 @@ def test_close_calls_and_previews_have_no_place_for_it() -> None:
 def test_a_thousand_groups() -> None:
     table = pa.table({"g": [*range(1000), *[437] * 40]})
     assert ask(table, "mode(g)", **USUAL, groups=[*range(1000)]) == "437"
+
+
+def test_whole_numbers_that_are_made_of_others_lead(tmp_path: Path) -> None:
+    """Of numbers that a data frame holds as floats, or a text file as text; a list of numbers for texts names the way."""
+    (places := tmp_path / "t.csv").write_text("room\n" + "2\n" * 60 + "1\n")
+    for table in (pa.table({"room": [*[2.0] * 60, 1.0]}), places):
+        assert ask(table, "mode(room::int)", **USUAL, groups=[1, 2]) == "2"
+    with pytest.raises(DuotoneError, match=r"as a text file's columns are: 1; list '1', or group by \(room\)::int"):
+        prepare(places, "mode(room)", **USUAL, groups=[1, 2])
 
 
 def test_of_equal_ones_the_first_that_is_listed_leads() -> None:

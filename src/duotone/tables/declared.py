@@ -227,7 +227,8 @@ def listed_answers(asked: ParsedQuestion, declared: Dataset, note: Note) -> Pars
             note(Unused("groups", Notice("groups unused")))
         return asked
     if groups is None:
-        raise Refusal("groups missing of a leader", column=key.column)
+        two = "1, 2" if key.kind == "integer" else "'A', 'B'"
+        raise Refusal("groups missing of a leader", column=key.column, two=two)
     said: tuple[Notice, ...] = ()
     if isinstance(groups, Path):
         groups, said = groups_in(groups, by, by)
@@ -245,7 +246,7 @@ def _keys_of(groups: Sequence[Any], by: tuple[str, ...], kinds: Mapping[str, Kin
     listed = tuple(tuple(key) for key in groups)
     if not listed or any(len(key) != len(by) for key in listed):
         raise DuotoneError(f"the list of groups must have a value for {', '.join(by)} in each line")
-    keys = tuple(tuple(_key(value, kinds[c]) for value, c in zip(key, by, strict=True)) for key in listed)
+    keys = tuple(tuple(_key(value, kinds[c], c) for value, c in zip(key, by, strict=True)) for key in listed)
     if len({tuple(map(str, key)) for key in keys}) != len(keys):  # as they are read: true and TRUE are the same
         raise DuotoneError("the list of groups has a line twice: remove one")
     return keys
@@ -271,7 +272,7 @@ def groups_in(path: Path, by: tuple[str, ...], labels: tuple[str, ...]) -> tuple
     return lines, ()
 
 
-def _key(value: Any, kind: Kind) -> Any:
+def _key(value: Any, kind: Kind, column: str) -> Any:
     """A listed key as the engine returns it, or an error: one written differently would match nobody."""
     written = str(value)
     match kind:
@@ -287,5 +288,6 @@ def _key(value: Any, kind: Kind) -> Any:
             fits = isinstance(value, str) and "\0" not in value and not any("\ud800" <= c <= "\udfff" for c in value)
     if not fits:
         what = "text, as a text file's columns are" if kind == "untyped" else f"a{'n' * (kind == 'integer')} {kind} value"
-        raise DuotoneError(f"the list of groups has a key that is not {what}: {written}")
+        cure = f"; list '{written}', or group by ({column})::int" if kind == "untyped" and isinstance(value, int) else ""
+        raise DuotoneError(f"the list of groups has a key that is not {what}: {written}{cure}")
     return value

@@ -55,6 +55,8 @@ SENTENCES: Mapping[str, Text] = {
     "groups have no error": "which groups there are has no wrong answer: give {o.epsilon}, {o.one_of} or {o.price}",
     # parts of the people
     "not a question for parts": "{what} cannot be asked of parts: {why}; it must be one yes/no value{p.parts}",
+    "text for parts": "{what} cannot be asked of parts: {why}; a text file's columns are text: say what they hold{p.types}, or"
+    " write x::double",
     "not a function of a file": "{name} is not a function at the top of a Python file: each part is asked by a fresh"
     " interpreter, which imports it by name; write it into a file",
     "tables beside parts": "a question of parts is about one table: leave {o.also} and {o.public} out",
@@ -108,7 +110,7 @@ SENTENCES: Mapping[str, Text] = {
     "options of yes and no": "which of several answers is true has no margin, no costs of mistakes, and is never too close to"
     " call: give {o.epsilon}, and leave {o.margins} and {o.costs} out",
     "groups missing of a leader": "which group leads is asked of a public list of groups: give it{p.groups}, or in the"
-    " question, as in where {column} in ('A', 'B')",
+    " question, as in where {column} in ({two})",
     "groups missing": "with group by, each group is a question of its own: give the public list of groups{p.groups}, or first"
     " ask which groups may be shown, at a price of its own",
     "groups missing of how many": "how many groups is asked of a public list of groups, by {by}: give it{p.groups}",

@@ -100,7 +100,7 @@ FLAGS = {
     "table": "--table", "max_rows": "--max-rows", "max_groups": "--max-groups", "at_least": "--at-least",
     "per_unit": "--per-unit", "json_columns": "--json-columns", "separator": "--separator", "public": "--public",
     "unit": "--unit", "vouched": "--vouched", "asker": "--asker", "dataset": "--dataset NAME", "formats": "--formats",
-    "groups": "--groups FILE", "margins": "--margins", "also": "--also", "parts": "--parts",
+    "groups": "--groups FILE", "margins": "--margins", "also": "--also", "parts": "--parts", "types": "--types",
     "epsilon": "--epsilon", "wrong": "--wrong", "people": "--people",
     "sample_size": "--sample-size", "one_of": "--one-of", "price": "--price", "costs": "--costs", "ledger": "--ledger",
     "close_dataset": "duotone ledger close", "register": "duotone ledger register", "longest_text": "--longest-text",

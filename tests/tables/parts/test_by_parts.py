@@ -293,6 +293,8 @@ def test_only_a_function_at_the_top_of_a_file_can_be_asked(bad: Any) -> None:
 def test_a_question_that_cannot_be_is_refused_before_anything_is_charged(tmp_path: Path) -> None:
     with pytest.raises(DuotoneError, match=r"cannot be asked of parts: .*height"):
         prepare_by_parts(STAYS, "avg(height) > 3", **BUDGET)
+    with pytest.raises(DuotoneError, match=r"casts\.; a text file's columns are text: say what they hold \(types\)"):
+        prepare_by_parts("examples/stays/stays.csv", "corr(age, days) > 0", **BUDGET)
     with pytest.raises(DuotoneError, match=r"1 columns \(INTEGER\)"):
         prepare_by_parts(STAYS, "select 1", **BUDGET)
     with pytest.raises(DuotoneError, match="does not end within its limits"):

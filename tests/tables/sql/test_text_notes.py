@@ -36,6 +36,8 @@ NOTES = {
     "avg(x) > 3": [NUMBER.format("x is")],
     "median(x) > 3": [NUMBER.format("x is")],
     "stddev(x) > 3": [NUMBER.format("x is")],
+    "avg(case when n > 1 then x when n < 0 then if(n < -1, y, null) end) > 3": [NUMBER.format("x and y are")],
+    "sum(coalesce(x, y)) > 3": [NUMBER.format("x and y are")],
     "sum(x) / count(x::double) > 3": [NUMBER.format("x is")],
     "avg(x) > avg(y)": [NUMBER.format("x and y are")],
     "avg(x) filter (where y > 3 and u = 3) > 1": [NUMBER.format("x, y and u are")],

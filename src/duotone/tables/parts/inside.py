@@ -152,7 +152,8 @@ def _sql(task: Any, table: Any, libraries: Any, trial: bool) -> Any:
             described = connection.execute(task["sql"]).description or []
         except Exception as error:
             named = type(error).__name__
-            return " ".join(str(error).split())[:300] if named in NAMED else f"it ends with {named} where there are no rows"
+            said = str(error).split("\n\nLINE ")[0].split("\n\tCandidate functions:")[0]  # what is wrong, and not where
+            return " ".join(said.split())[:300] if named in NAMED else f"it ends with {named} where there are no rows"
         if len(described) != 1 or str(described[0][1]).lower() not in ("bool", "boolean"):
             return f"it has {len(described)} columns ({', '.join(str(one[1]) for one in described)[:100]})"
     return ""

@@ -79,7 +79,8 @@ class ByParts:
         seconds = min(self.seconds, LONGEST_TRIAL)
         wrong, apart = tried(rows_of(source, declared).schema().to_pyarrow().empty_table(), {**self.task, "seconds": seconds})
         if wrong:
-            raise Refusal("not a question for parts", what=self.text, why=wrong)
+            texts = "VARCHAR" in wrong and "untyped" in source.columns.values()
+            raise Refusal("text for parts" if texts else "not a question for parts", what=self.text, why=wrong)
         return replace(self, apart=apart, task={**self.task, "hide": apart.hidden})
 
     def document(self) -> dict[str, int]:

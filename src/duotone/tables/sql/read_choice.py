@@ -28,6 +28,7 @@ from duotone.tables.sql.condition import (
     columns_of,
     possible,
 )
+from duotone.tables.sql.functions.numbers import as_whole
 from duotone.tables.sql.read_comparison import Comparisons, bare
 from duotone.tables.sql.read_condition import compare, constant, filtered, read_operand
 
@@ -38,6 +39,8 @@ CHOOSING = (exp.Case, exp.If, exp.Mode, exp.Filter, exp.Anonymous)
 """Expressions that may be which of several answers is true."""
 KEYED: tuple[Kind, ...] = ("text", "integer", "boolean", "date", "untyped")
 """The kinds of keys."""
+MADE: dict[Kind, str] = {"float": "::int", "decimal": "::int", "time": "::date"}
+"""How keys are made of other kinds."""
 
 
 def read_choice(node: exp.Expression, reader: Comparisons) -> Choice | TopGroup | None:
@@ -54,6 +57,7 @@ def read_choice(node: exp.Expression, reader: Comparisons) -> Choice | TopGroup 
         case exp.Mode() | exp.Filter() if isinstance(bare(node), exp.Mode):
             inner, where = filtered(node, reader.rows, reader.columns)
             key = read_operand(inner.this, reader.columns)
+            key = as_whole(key) if key.made is not None else key  # floor(x / 10) is whole
             top = TopGroup(key, "count", where, voted=True, text=_text(node))
             return _listed(top)
     return None
@@ -176,6 +180,9 @@ def _measured(node: exp.Expression, key: Operand, largest: bool, reader: Compari
 
 def _listed(top: TopGroup) -> TopGroup:
     """With the groups that the question itself lists, as in where ward in ('A', 'B'); else the dataset lists them."""
+    if top.key.kind not in KEYED:
+        holds = f"groups are of text, whole numbers, Booleans or dates, and {top.key.column} holds none"
+        raise DuotoneError(f"{top.text}: {holds}; make them of it, as in {top.key.column}{MADE.get(top.key.kind, '::text')}")
     parts = top.where.parts if isinstance(top.where, Joined) and top.where.rule == "and" else (top.where,)
     own = next((p for p in parts if isinstance(p, OneOf) and p.operand.column == top.key.column), None)
     if own is None:
@@ -196,8 +203,6 @@ def among(top: TopGroup, keys: Sequence[Any]) -> TopGroup:
 def _among(top: TopGroup, values: Sequence[Value], where: Condition) -> TopGroup:
     if len(values) < 2:
         raise DuotoneError(f"{top.text}: which of several leads is asked of at least two groups")
-    if top.key.kind not in KEYED:
-        raise DuotoneError(f"{top.text}: groups are of text, whole numbers, Booleans or dates, and {top.key.column} holds none")
     if top.key.column in columns_of(where):
         for value in values:
             if not possible(where, Compare(top.key, "=", value)):

@@ -40,7 +40,7 @@ from duotone.tables.sql.condition import (
     leaves,
 )
 from duotone.tables.sql.functions import read_function
-from duotone.tables.sql.functions.casts import CASTS, cast, choice, decimal
+from duotone.tables.sql.functions.casts import CASTS, as_numbers, cast, choice, decimal
 from duotone.tables.sql.functions.function import as_floats, as_kind
 from duotone.tables.sql.functions.texts import ORDERED, require_text
 from duotone.tables.sql.functions.times import folded, span, whole_days, without_clock
@@ -295,7 +295,7 @@ def read_operand(node: exp.Expression, columns: Columns) -> Operand:
 
 def read_numbers(node: exp.Expression, columns: Columns, text: str) -> Operand:
     """A value to add up; `text` is the whole aggregate."""
-    value = read_operand(node, columns)
+    value = as_numbers(read_operand(node, columns), columns)
     if value.kind not in NUMERIC:
         raise DuotoneError(f"{text}: {value.column} does not hold numbers")
     return as_floats(value)

@@ -12,7 +12,7 @@ import ibis
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.condition import NUMERIC, Compare, Kind, Operand, Part
+from duotone.tables.sql.condition import NUMERIC, Columns, Compare, Kind, Operand, Part
 from duotone.tables.sql.functions.function import Call, Form, Function, as_kind, day_from, described, kind_of, number_from, real
 from duotone.tables.sql.functions.numbers import DECIMAL, INTEGER, LARGEST_ROUND
 from duotone.tables.sql.functions.texts import DIGITS, require_text
@@ -27,6 +27,17 @@ def choice(text: str, conditions: Sequence[Part], values: Sequence[Part | None])
     kind, same = _of_one_kind(known, text)
     filled = iter(same)
     return CASE.of(text, *conditions, *(None if value is None else next(filled) for value in values), kind=kind)
+
+
+def as_numbers(value: Operand, columns: Columns) -> Operand:
+    """A choice among columns of a text file that is added up, with these read as numbers; any other value as it is."""
+    if value.made is None and value.reading is None and value.kind == "text" and columns.get(value.column) == "untyped":
+        return replace(value, kind="float", reading="try")
+    if value.made is None or value.kind != "text" or value.made.function not in {each.name for each in CHOICES}:
+        return value
+    parts = tuple(as_numbers(part, columns) if isinstance(part, Operand) else part for part in value.made.parts)
+    texts = any(isinstance(part, Operand | str) and kind_of(part) == "text" for part in parts)
+    return value if texts else replace(value, kind="float", made=replace(value.made, parts=parts))
 
 
 def _first_that_holds(*parts: Any) -> Any:
