@@ -381,6 +381,9 @@ def _compared(left: exp.Expression, sign: str, right: exp.Expression, columns: C
         return _compared(right, MIRRORED[sign], left, columns, comparison)
     if other is not None:
         raise DuotoneError(f"{comparison.sql()} compares two constants: name a column")
+    if sign in ("=", "<>") and exp.Null in (type(left), type(right)):
+        named = (right if isinstance(left, exp.Null) else left).sql(dialect="duckdb")
+        raise DuotoneError(f"NULL is equal to nothing: write {named} IS {'NOT ' * (sign == '<>')}NULL")
     operand = read_operand(left, columns)
     if fixed is None:
         second = read_operand(right, columns)
