@@ -134,7 +134,8 @@ def ask_any(
     The question is any SQL that DuckDB understands, with a yes/no value; or a function of a data frame to bool, as a
     regression, a trained model's accuracy, a test of scipy. Each part is asked by itself, in a process that knows no other
     part: see `duotone.tables.check_by_parts.prepare_by_parts`, also for limits of time and memory. The ledger keeps
-    the key that divides people into parts; without one a key is drawn for each answer.
+    the key that divides people into parts; without one a key is drawn for each answer. To a ledger a function is another
+    question once its file, or one beside it that it may import, was changed.
 
     >>> import pyarrow as pa
     >>> stays = pa.table({"age": range(2000), "days": [age / 100 for age in range(2000)]})

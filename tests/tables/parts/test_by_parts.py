@@ -276,6 +276,25 @@ def test_a_function_that_was_changed_is_not_asked(tmp_path: Path, inside: list[A
         assert ledger.statement("stays").state.charges == 1
 
 
+def test_a_function_that_imports_what_was_changed_is_another_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "asked_beside.py").write_text(
+        "from limits_beside import MOST\n\n\ndef few(frame):\n    return len(frame) < MOST\n"
+    )
+    (tmp_path / "limits_beside.py").write_text("MOST = 3\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import asked_beside  # type: ignore[import-not-found]
+
+    names = []
+    for most in ("3", "4", "3"):
+        (tmp_path / "limits_beside.py").write_text(f"MOST = {most}\n")
+        with prepare_by_parts(STAYS, asked_beside.few, parts=3, unit="patient", **BUDGET) as prepared:
+            names.append(prepared.normal)
+            (tmp_path / "limits_beside.py").write_text("MOST = 5\n")
+            with pytest.raises(DuotoneError, match="or a file beside it, was written to since"):
+                prepared.asked.checked()  # type: ignore[union-attr]
+    assert names[0] == names[2] != names[1]
+
+
 def local(frame: Any) -> bool:
     return True
 

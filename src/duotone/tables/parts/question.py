@@ -52,7 +52,7 @@ class ByParts:
     apart: Isolation | None = None
     """How processes are kept apart on this system, known after its trial."""
     digest: str = ""
-    """The hash of the file that a function is in."""
+    """The hash of the file that a function is in, and of those that it may import beside libraries."""
     key: bytes | None = field(default=None, repr=False)
     """What decides who is in which part; None to draw it when it is asked."""
 
@@ -92,9 +92,11 @@ class ByParts:
         return replace(self, key=key)
 
     def checked(self) -> None:
-        """Refuse a function whose file was written to since it was checked."""
-        if self.digest and _digest(self.task["file"]) != self.digest:
-            raise DuotoneError(f"{self.task['file']} was written to since the question was checked: ask again")
+        """Refuse a function whose files were written to since it was checked."""
+        if self.digest and _digest(self.task) != self.digest:
+            raise DuotoneError(
+                f"{self.task['file']}, or a file beside it, was written to since the question was checked: ask again"
+            )
 
     def level(self, source: Source, declared: Dataset) -> int:
         """The level. NOT private.
@@ -123,7 +125,7 @@ def by_parts(question: str | Function, source: Source, parts: int, seconds: int,
         written, digest = text, ""
     else:
         task = _task_of(question)
-        digest, text = _digest(task["file"]), f"{task['function']} of {Path(task['file']).name}"
+        digest, text = _digest(task), f"{task['function']} of {Path(task['file']).name}"
         written = f"{task['module']}.{task['function']}, SHA-256 {digest}"
     normal = f"IN MOST OF {parts} PARTS ({seconds} s, {memory} MiB): {written}"
     return ByParts(text, normal, parts, seconds, memory, {**task, **limits}, digest=digest)
@@ -180,14 +182,18 @@ def _beside(file: str, module: str) -> list[str]:
         return []
     packages = module.count(".")
     if not packages:
-        return [str(one) for one in Path(file).parent.glob("*.py")][:MOST_FILES]
+        return sorted(map(str, Path(file).parent.glob("*.py")))[:MOST_FILES]
     is_package = Path(file).name == "__init__.py"
     top = Path(file).parents[packages - 1 + is_package]
-    return [str(one) for one in top.rglob("*.py")][:MOST_FILES]
+    return sorted(map(str, top.rglob("*.py")))[:MOST_FILES]
 
 
-def _digest(file: str) -> str:
-    try:
-        return sha256(Path(file).read_bytes()).hexdigest()
-    except OSError:
-        raise DuotoneError(f"there is no file {file} any more") from None
+def _digest(task: Mapping[str, Any]) -> str:
+    """The hash of all files that may decide a function's answer: in a ledger, with another one it is another question."""
+    every = sha256()
+    for file in sorted({task["file"], *task["files"]}):
+        try:
+            every.update(sha256(f"{Path(file).name} ".encode() + Path(file).read_bytes()).digest())
+        except OSError:
+            raise DuotoneError(f"there is no file {file} any more") from None
+    return every.hexdigest()
