@@ -12,6 +12,7 @@ from duotone.errors import DuotoneError
 from duotone.model.notice import Refusal
 from duotone.privacy.numbers import number
 from duotone.statistics.shares import Relation
+from duotone.tables.sql.as_written import as_sql
 from duotone.tables.sql.syntax import one_line, parse
 
 _RELATIONS: dict[type[exp.Expression], tuple[Relation, Relation]] = {
@@ -85,8 +86,10 @@ def read_hypothesis(text: str) -> Hypothesis:
     ('(age > 65) AND (readmitted)', '(age > 65) AND (NOT (readmitted))')
     >>> read_hypothesis("share(after > before) = share(after < before)").share
     Fraction(1, 2)
+    >>> read_hypothesis("share(drug = ‘A’) >= 70%").share
+    Fraction(7, 10)
     """
-    select = parse(text)
+    select = parse(as_sql(text)[0])
     compared, *others = (each.unnest() for each in select.expressions)
     if others or type(compared) not in _RELATIONS or any(select.args[name] for name in select.args if name != "expressions"):
         raise Refusal("no hypothesis")
