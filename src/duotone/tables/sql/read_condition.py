@@ -295,7 +295,8 @@ def read_operand(node: exp.Expression, columns: Columns) -> Operand:
 
 def read_numbers(node: exp.Expression, columns: Columns, text: str) -> Operand:
     """A value to add up; `text` is the whole aggregate."""
-    value = as_numbers(read_operand(node, columns), columns)
+    value = read_operand(node, columns)
+    value = as_numbers(value, columns) if value.kind == "text" else value
     if value.kind not in NUMERIC:
         raise DuotoneError(f"{text}: {value.column} does not hold numbers")
     return as_floats(value)
