@@ -108,6 +108,7 @@ COUNTS: list[tuple[str, Truth, bool]] = [
     (f"select count(*) >= 2 {ENOUGH} where ok", lambda p: all(crowded(p)), True),
     (f"select count(*) filter (where ok) > 0 {ENOUGH}", lambda p: any(crowded(p)), True),
     (f"select count(*) < 2 {ENOUGH} where ok", lambda p: not all(crowded(p)), True),
+    ("select count(*) >= 2 from (select v, count(*) as n from t group by v having n >= 2)", lambda p: all(crowded(p)), True),
     (f"select count(*) >= 2 {ENOUGH} where few", lambda p: not any(crowded(p)), True),
     (f"select count(*) = 1 {ENOUGH} where not ok", lambda p: sum(crowded(p)) == 1, False),
     (f"select count(*) <> 1 {ENOUGH} where not ok", lambda p: sum(crowded(p)) != 1, False),

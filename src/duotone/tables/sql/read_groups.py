@@ -16,11 +16,11 @@ from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.tables.sql.comparison import Aggregate, Arithmetic, BoolOp, OfGroups, Part, Tree, linear, negation
-from duotone.tables.sql.condition import ALWAYS, MIRRORED
+from duotone.tables.sql.condition import ALWAYS, MIRRORED, Columns
 from duotone.tables.sql.functions.casts import CASTS
 from duotone.tables.sql.read_comparison import Comparisons, bare, one_where
 from duotone.tables.sql.read_condition import SIGNS, constant
-from duotone.tables.sql.syntax import no_column
+from duotone.tables.sql.syntax import find_column, no_column
 
 RANKED = (exp.Min, exp.Max, exp.Median, exp.Quantile)
 MADE: dict[str, type[exp.Expression]] = {">": exp.GT, ">=": exp.GTE, "<": exp.LT, "<=": exp.LTE}
@@ -73,7 +73,7 @@ class Over:
 class Group:
     """A row of the inner select: its aggregates by name, its keys, and the conditions of the groups that are looked at."""
 
-    def __init__(self, over: Over, inner: exp.Select) -> None:
+    def __init__(self, over: Over, inner: exp.Select, columns: Columns) -> None:
         self.label = over.label
         every = inner.expressions
         self.columns: dict[str, exp.Expression] = {}
@@ -86,13 +86,24 @@ class Group:
         keys = [*(each for each in every if each.find(exp.AggFunc) is None), *inner.args["group"].expressions]
         self.keys = {each.alias_or_name.lower() for each in keys}
         having, where = inner.args.get("having"), over.select.args.get("where")
-        self.kept = [*([] if having is None else [having.this]), *([] if where is None else [self.put(where.this)])]
+        self.kept = [
+            *([] if having is None else [self._of_people(having.this, columns)]),
+            *([] if where is None else [self.put(where.this)]),
+        ]
 
     def put(self, condition: exp.Expression) -> exp.Expression:
         """A condition on the group's row as one on its people: each column replaced by its aggregate."""
         whole = exp.Paren(this=condition.copy())
         for column in list(whole.find_all(exp.Column)):
             column.replace(_bracketed(self._column(column).copy()))
+        return _bracketed(whole.this)
+
+    def _of_people(self, having: exp.Expression, columns: Columns) -> exp.Expression:
+        """Its condition, where the name of an aggregate stands for it unless the table has a column of that name."""
+        whole = exp.Paren(this=having.copy())
+        for column in list(whole.find_all(exp.Column)):
+            if column.name.lower() in self.columns and not column.table and find_column(column.this, columns) is None:
+                column.replace(_bracketed(self.columns[column.name.lower()].copy()))
         return _bracketed(whole.this)
 
     def _column(self, column: exp.Column) -> exp.Expression:
@@ -269,4 +280,4 @@ def never_null(node: exp.Expression) -> bool:
 
 def read_over_groups(over: Over, inner: exp.Select, reader: Comparisons) -> Tree:
     """The answer of the outer select; `reader` reads what is asked of a group of the inner one."""
-    return OverGroups(Group(over, inner), reader).tree(over.select.expressions[0].unalias())
+    return OverGroups(Group(over, inner, reader.columns), reader).tree(over.select.expressions[0].unalias())
