@@ -24,7 +24,7 @@ TERMS: dict[str, Any] = {"question": SQL, "epsilon": "0.5", "delta": "1e-6", "pa
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts say yes in this process, and their limits take no time by the clock."""
     monkeypatch.setattr(question, "answers", lambda parts, _: (True for rows in parts))
-    monkeypatch.setattr(question, "tried", lambda *_: ("", Isolation(True, True, True)))
+    monkeypatch.setattr(question, "tried", lambda *_: ("", Isolation(True, True, True, True)))
     monkeypatch.setattr(question, "STARTING", -0.9)
     monkeypatch.setattr(work, "NURSERY", 0.0)
 

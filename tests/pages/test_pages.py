@@ -442,7 +442,7 @@ def test_every_field_has_a_label_and_every_table_a_head(desk: Desk, app: object)
 @pytest.mark.slow
 def test_parts_are_offered_where_they_are_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_parts, "answers", lambda parts, _: (True for rows in parts))
-    monkeypatch.setattr(by_parts, "tried", lambda *_: ("", Isolation(True, True, True)))
+    monkeypatch.setattr(by_parts, "tried", lambda *_: ("", Isolation(True, True, True, True)))
     monkeypatch.setattr(by_parts, "STARTING", -0.9)
     monkeypatch.setattr(work, "NURSERY", 0.0)
     votes = VOTES.replace("seconds = 0.05", "seconds = 0.05\nparts = 5")

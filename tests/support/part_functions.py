@@ -31,6 +31,19 @@ def everybody(frame: Any) -> bool:
     return len(frame) >= 0
 
 
+def has_no_clock(frame: Any) -> bool:
+    """Whether no way of asking for the time says more than another one, and what waits comes back."""
+    before = time.time(), time.monotonic(), time.perf_counter(), time.clock_gettime(time.CLOCK_BOOTTIME)
+    time.sleep(0.05)
+    threading.Event().wait(0.05)
+    after = time.time(), time.monotonic(), time.perf_counter(), time.clock_gettime(time.CLOCK_BOOTTIME)
+    room = ctypes.create_string_buffer(16)
+    asked = [
+        ctypes.CDLL(None).syscall(number, *rest) for number, rest in ((228, (0, room)), (96, (room, None)), (201, (None,)))
+    ]
+    return before == after == (1e9, 1.0, 1.0, 1.0) and asked == [-1] * 3
+
+
 def numpy_yes(frame: Any) -> Any:
     return frame["days"].mean() > -1
 

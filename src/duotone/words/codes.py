@@ -168,8 +168,8 @@ SENTENCES: Mapping[str, Text] = {
     " them, and not more; one {unit} changes one part",
     "by parts, replaced": "asked of each of {parts} random parts of the people by itself: the answer says whether it holds in"
     " most of them, and not more; a {unit} that is replaced may change two, so that two parts count as one",
-    "parts in sight": "this system does not hide other files, or other processes, from what is asked of a part: ask only what"
-    " you trust",
+    "parts in sight": "this system does not hide other files, other processes, or the clock, from what is asked of a part: ask"
+    " only what you trust",
     # notes: groups
     "group names in the first line": "the first line of {file} names the columns, and is not a group",
     "order by left out": "order by changes nothing, since answers have no order: it is left out",

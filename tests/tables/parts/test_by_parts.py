@@ -44,7 +44,7 @@ def inside(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return rule[0](rows)
 
     monkeypatch.setattr(question, "answers", lambda parts, task: (answer_of(rows, task) for rows in parts))
-    monkeypatch.setattr(question, "tried", lambda *_: ("", Isolation(True, True, True)))
+    monkeypatch.setattr(question, "tried", lambda *_: ("", Isolation(True, True, True, True)))
     return [asked, rule]
 
 
@@ -344,6 +344,6 @@ def test_a_system_without_forks_is_refused(inside: list[Any], monkeypatch: pytes
 
 
 def test_an_open_system_is_noted(inside: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(question, "tried", lambda *_: ("", Isolation(False, True, True)))
+    monkeypatch.setattr(question, "tried", lambda *_: ("", Isolation(False, True, True, True)))
     with prepare_by_parts(STAYS, SQL, **BUDGET) as prepared:
         assert any("does not hide other files" in note for note in prepared.notes)

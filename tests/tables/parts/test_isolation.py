@@ -16,7 +16,7 @@ from duotone.resources import temporary_folder
 from duotone.tables.parts import inside
 from duotone.tables.parts.isolation import Nursery, answers, tried
 
-LONG = [hostile.sleeps, hostile.spins, hostile.ignores_signals_and_spins]
+LONG = [hostile.spins, hostile.ignores_signals_and_spins]
 OUTSIDE = [hostile.writes, hostile.starts, hostile.kills, hostile.talks, hostile.unlocks]
 ROWS = pa.table({"patient": ["a", "b", "c"], "days": [3.0, 9.0, 12.0], "age": [30.0, 50.0, 61.0]})
 FILES = [hostile.__file__, str(Path(hostile.__file__).with_name("__init__.py"))]
@@ -121,6 +121,22 @@ def test_what_ends_its_process_or_the_nursery_is_one_no(monkeypatch: pytest.Monk
         assert nursery.asked(ROWS, of(hostile.everybody))[1] == inside.YES
         nursery._started.kill()  # type: ignore[union-attr]
         assert nursery.asked(ROWS, of(hostile.everybody))[1] == inside.YES
+
+
+CLOCK = "select epoch(now()) = 1e9 and epoch(current_timestamp) = 1e9 and today() = date '2001-09-09'"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hide", [True, False])
+@pytest.mark.parametrize("task", [sql(CLOCK), of(hostile.has_no_clock)], ids=["sql", "function"])
+def test_the_clock_stands_still(task: dict[str, Any], hide: bool) -> None:
+    """Else a part with somebody in it could take long, and all later ones say yes after a certain second."""
+    assert answer_of(ROWS, {**task, "now": 10**9, "hide": hide})
+
+
+@pytest.mark.slow
+def test_sleep_is_over_at_once() -> None:
+    assert answer_of(ROWS, of(hostile.sleeps, seconds=1))
 
 
 SAYS_YES = "select true"

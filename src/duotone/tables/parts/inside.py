@@ -101,7 +101,7 @@ def main(folder: str, task: Any, libraries: Any) -> None:
         if inner:
             os._exit(YES if os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1]) == YES else NO)
         _end_with_parent()
-    memory = sandbox.memory_of_this()
+    memory, stopped = sandbox.memory_of_this(), sandbox.stopped(task["now"])
     os.chdir(folder)
     if task["hide"]:
         os.chroot(task["root"])
@@ -112,7 +112,7 @@ def main(folder: str, task: Any, libraries: Any) -> None:
     layers = {"hidden": task["hide"], "fenced": sandbox.fence(folders, files, [] if task["hide"] else task["listed"])}
     question = _sql if "sql" in task else _function
     sandbox.limit(memory, task["memory"], task["seconds"])
-    layers["filtered"] = sandbox.filtered()
+    layers |= {"filtered": sandbox.filtered(sandbox.CLOCKS if stopped else ()), "stopped": stopped}
     table = libraries["pyarrow"].ipc.open_stream(rows).read_all()
     if task["trial"]:
         print(json.dumps({**layers, "wrong": question(task, table, libraries, True)}), flush=True)

@@ -47,10 +47,13 @@ class Isolation:
     filtered: bool
     """By seccomp: nothing can be written, sent, started or signalled."""
 
+    stopped: bool
+    """Its clock stands still: how long earlier parts took cannot be seen."""
+
     @property
     def complete(self) -> bool:
-        """Whether neither files nor processes can carry anything from one part to another."""
-        return self.hidden and self.filtered
+        """Whether neither files, processes nor the clock can carry anything from one part to another."""
+        return self.hidden and self.filtered and self.stopped
 
 
 def answers(parts: Iterable[pa.Table], task: Mapping[str, Any]) -> Iterator[bool]:
@@ -160,7 +163,7 @@ def _folder(rows: pa.Table, task: Mapping[str, Any]) -> Iterator[str]:
         with pa.OSFile(f"{folder}/rows.arrow", "wb") as sink, pyarrow.ipc.new_stream(sink, rows.schema) as stream:
             stream.write_table(rows)
         os.mkdir(f"{folder}/root")
-        whole = {"trial": False, "package": str(Path(duotone.__file__).parent), "root": f"{folder}/root", **task}
+        whole = {"trial": False, "now": 0, "package": str(Path(duotone.__file__).parent), "root": f"{folder}/root", **task}
         Path(folder, "task.json").write_text(json.dumps(whole), encoding="utf-8")
         yield folder
     finally:

@@ -6,6 +6,7 @@ import inspect
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -77,11 +78,12 @@ class ByParts:
         """The same, tried without rows: SQL that does not fit the columns, or a function that cannot be loaded, is refused
         now, since it would be a no for every part."""
         seconds = min(self.seconds, LONGEST_TRIAL)
-        wrong, apart = tried(rows_of(source, declared).schema().to_pyarrow().empty_table(), {**self.task, "seconds": seconds})
+        task = {**self.task, "now": int(time.time())}  # before a row is read
+        wrong, apart = tried(rows_of(source, declared).schema().to_pyarrow().empty_table(), {**task, "seconds": seconds})
         if wrong:
             texts = "VARCHAR" in wrong and "untyped" in source.columns.values()
             raise Refusal("text for parts" if texts else "not a question for parts", what=self.text, why=wrong)
-        return replace(self, apart=apart, task={**self.task, "hide": apart.hidden})
+        return replace(self, apart=apart, task={**task, "hide": apart.hidden})
 
     def document(self) -> dict[str, int]:
         """The parts and their limits, as JSON."""
