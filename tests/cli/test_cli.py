@@ -257,5 +257,5 @@ def test_design_names_values_that_could_be_larger_for_free(capsys: pytest.Captur
 def test_help_begins_with_what_most_people_need(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "--help")
     listed = [line.split()[1] for line in out.splitlines() if line.startswith("│ ") and line[2].isalpha()]
-    first = ["ask", "groups", "inspect", "declare", "budget", "ledger", "serve", "token", "mcp"]
+    first = ["ask", "test", "groups", "inspect", "declare", "budget", "ledger", "serve", "token", "mcp"]
     assert (code, listed) == (0, [*first, "design", "line", "check", "audit", "paper"])

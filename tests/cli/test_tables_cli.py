@@ -298,9 +298,9 @@ def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path,
     inner = "select avg(n) > 1 from (select person, count(*) as n from visits group by 1)"
     assert "say which column that is (--unit)" in refused(visits, inner)
     of_both = refused(visits, "avg(cost / person) > 1", "--bounds", "cost=0:9", "--bounds", "person=0:9")
-    assert '(--bounds "cost / person=LOW:HIGH"); bounds of its columns are not enough' in of_both
+    assert '(--bounds "cost / person=LOW:HIGH"); they do not follow from bounds of its columns' in of_both
     assert "one value per person: --per-unit avg, sum, min or max (--max-rows does not say" in refused(
-        visits, "median(cost) > 1", "--unit", "person"
+        visits, "stddev(cost) > 1", "--unit", "person", "--bounds", "cost=0:9"
     )
     longer = "replace(" * 4 + "town" + f", 'x', '{'y' * 9}')" * 4
     too_long = f"count(*) filter (where length({longer}) > 5) > 5"

@@ -142,8 +142,7 @@ def test_others_do_not_crowd_ones_own_requests_out_of_the_list(office: AtDesk) -
 
 def test_a_request_is_asked_at_the_price_that_was_approved(office: AtDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planned by its error, from which a later version might compute another price."""
-    error = {"wrong": "0.1", "people": 20}
-    number = office.approved("ana", "votes", question="count(*) > 30", error=error, delta="1e-6")
+    number = office.approved("ana", "votes", question="count(*) > 30", wrong="0.1", people=20, delta="1e-6")
     request = office.desk.records.request(number) or {}
     priced = Fraction(request["terms"]["epsilon"])
     assert request["price"]["each"]["epsilon"] == float(priced)

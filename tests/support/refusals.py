@@ -158,6 +158,7 @@ REFUSED = {
         r"multiply instead of dividing, as in MEDIAN\(x\) FILTER\(WHERE b\) > 13/20 \* MEDIAN\(x\) FILTER\(WHERE NOT b\)",
     "count(*) filter (where hour(vote) > 3) > 1": "column vote is not a date or time, but text: store it as one",
     "count(*) filter (where vote::timestamp > ts) > 1": "text is not read as a time: store it as a timestamp",
+    "select avg(n) > 3 from (select u, count(*) as n from visits group by u order by n limit 5)": "a question has no limit",
     "select count(*) > 3 from (select * from visits limit 5)": "the inner select has no limit|a question has no limit",
     "select count(*) > 3 from (select u, vote, count(*) as n from visits group by u, vote)": "of vote take .* max.vote. as v",
     "select count(*) > 3 from (select u, count(*) from visits group by u)": "name each column of the inner select",

@@ -151,7 +151,7 @@ class Finding:
         >>> stays = pa.table({"readmitted": [True, False, False, False] * 500})
         >>> print(share_test(stays, "share(readmitted) <= 0.1", epsilon=1, delta=1e-6, sample_size=2000).quote())
         ... # doctest: +ELLIPSIS
-        In the table, “share(readmitted) <= 0.1” was rejected at 0.05, p = ... (about 0.25, 95 % interval 0.23... to 1), by ...
+        In the table, “share(readmitted) <= 0.1” was rejected at 0.05, p = ... (about 0.2..., 95 % interval 0.2... to 1), by ...
         """
         warning = "" if self.answers.private else "NOT PRIVATE, by a test seed: "
         facts = self.answers.facts

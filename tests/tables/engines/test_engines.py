@@ -268,7 +268,7 @@ def test_postgres_refuses_what_it_would_compare_otherwise(postgres: str) -> None
         by_group = engine_cases.levels(
             wide, ["count(n) = 4", "sum(n) > 7", "count(*) filter (where n > 0) = 2"], bounds={"n": (-5, 10)}
         )
-        assert by_group[()] == [0.0, 0.0, 0.0]
+        assert by_group[()] == [[0.0], [0.0], [0.0]]
         with pytest.raises(DuotoneError, match="j"):
             prepare(wide, "count(*) filter (where j = 'x') > 1", P)
     assert of_column("x", "numeric", "b", ((12 << 16) | 2) + 4).type == "decimal(12, 2)"

@@ -58,13 +58,11 @@ class Over:
     label: str | None
 
     @staticmethod
-    def of(select: exp.Select, inner: exp.Select, label: str | None) -> Over:
+    def of(select: exp.Select, label: str | None) -> Over:
         """Refuse clauses by which it would have several answers, or other rows."""
         for clause in ("group", "having"):
             if select.args.get(clause):
                 raise DuotoneError(f"how many groups is a question with one answer, without {clause} of its own: {HOW}")
-        if inner.args.get("limit"):
-            raise DuotoneError("an inner select makes one row per group of the whole list: leave its limit out")
         if len(select.expressions) != 1:
             raise DuotoneError(f"how many groups is a question with exactly one yes/no expression: {HOW}")
         return Over(select, label)

@@ -125,7 +125,7 @@ def _read(select: exp.Select, tables: Tables, there: Condition = ALWAYS, over: O
         if over is not None:
             raise DuotoneError("groups of groups: make one row per group in one inner select, over the table itself")
         try:
-            return _read(inner, tables, there, Over.of(select, inner, called[0] if called else None))
+            return _read(inner, tables, there, Over.of(select, called[0] if called else None))
         except DuotoneError as error:
             if tables.unit is not None or type(error) is not DuotoneError:
                 raise

@@ -183,7 +183,7 @@ def split_questions(text: str) -> list[str]:
     return [text[own[0].start : own[-1].end + 1] for own in questions if own]
 
 
-def _strict(select: exp.Select, bare: bool) -> None:
+def _strict(select: exp.Select, *, bare: bool = False, inner: bool = False) -> None:
     """Refuse parts that would be ignored silently."""
     if bare and any(isinstance(e, exp.Alias) for e in select.expressions):
         raise DuotoneError("a yes/no expression has no name: check for a word or a number that was not meant")
@@ -195,14 +195,14 @@ def _strict(select: exp.Select, bare: bool) -> None:
         if isinstance(node, exp.Func) and node.args.get("this") is None and not isinstance(node, exp.Case | exp.Concat):
             raise DuotoneError(f"{node.sql(dialect='duckdb')} has no argument: name a column")
     for name, clause in CLAUSES.items():
-        if select.args.get(name) and not (name == "limit" and select.args.get("group")):  # which group leads
+        if select.args.get(name) and (inner or not (name == "limit" and select.args.get("group"))):  # which group leads
             raise DuotoneError(f"a question has no {clause}: it is one select with where, group by and having, over one table")
     for join in select.args.get("joins") or []:
         if isinstance(join.this, exp.Subquery) and isinstance(join.this.this, exp.Select):
-            _strict(join.this.this, bare=False)
+            _strict(join.this.this, inner=True)
     source = select.args.get("from_")
     if source is not None and isinstance(source.this, exp.Subquery) and isinstance(source.this.this, exp.Select):
-        _strict(source.this.this, bare=False)
+        _strict(source.this.this, inner=True)
     elif source is not None and not (isinstance(source.this, exp.Table) and isinstance(source.this.this, exp.Identifier)):
         raise DuotoneError("a question is about one table: leave out the query after from")
 
