@@ -28,8 +28,7 @@ SENTENCES: Mapping[str, Text] = {
     "unit missing between tables": "several private tables are joined by people: name the column that tells persons"
     " apart{p.unit}",
     # reading a question
-    "aggregate not known": "{text} is not an aggregate that is known: use {known}; or ask it of random parts of the"
-    " people{p.parts}",
+    "not understood": "{why}; or ask it of random parts of the people{p.parts}",
     "join with no public table": "{join}: {joins}; declare one{p.public}, if all may know its rows",
     "unit missing in an inner select": _INNER + "; say which column that is{p.unit}",
     "time of a date": "{text}: {column} is text, read as a date without its time: declare its date format"

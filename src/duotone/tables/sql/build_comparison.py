@@ -12,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.privacy.numbers import show
 from duotone.questions.quantile import quantile_scores
 from duotone.questions.threshold import CROWD
@@ -163,17 +164,13 @@ def _of_counts(weights: Mapping[Part, Fraction], sign: str, limit: Fraction, tex
     used = [aggregate for part in weights for aggregate in aggregates(part)]
     kinds = {"people" if a.kind == "people" else "count" for a in used if a.kind in ("count", "people") or a.is_share}
     if any(a.kind in ("stddev", "variance") for a in used):
-        raise DuotoneError(
-            f"{text} mixes aggregates: a standard deviation or a variance is compared with a number alone, since how many "
-            "people would flip any other comparison of it is not known"
-        )
+        why = "a standard deviation or a variance is compared with a number alone, since how many people would flip any other"
+        raise Refusal("not understood", why=f"{text} mixes aggregates: {why} comparison of it is not known")
     if {"people"} < {a.kind for a in used} <= {"people", "count", "sum"}:
         raise DuotoneError(f"{text} mixes aggregates of rows and of people: {ROW_EACH}")
     if len(kinds) != 1 or not all(a.kind in ("count", "people") or a.is_share for a in used):
-        raise DuotoneError(
-            f"{text} mixes aggregates: compare counts and sums with each other, one average or quantile with another or with "
-            "a number, or any arithmetic of counts and shares"
-        )
+        why = "compare counts and sums with each other, one average or quantile with another or with a number, or any"
+        raise Refusal("not understood", why=f"{text} mixes aggregates: {why} arithmetic of counts and shares")
     terms = [Arithmetic("*", weight, part) for part, weight in weights.items()]
     added: Expression = terms[0]
     for term in terms[1:]:

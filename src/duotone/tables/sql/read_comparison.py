@@ -219,13 +219,13 @@ class Comparisons:
             case exp.PercentileCont() | exp.WithinGroup() | exp.ApproxQuantile():
                 raise _not_between(node, inner)
             case exp.Window():
-                raise DuotoneError(f"{text} is a window: ask about the whole table, or group by")
+                raise Refusal("not understood", why=f"{text} is a window: ask about the whole table, or group by")
             case exp.Column():
                 raise _of_a_column(inner, column_name(inner, self.columns))
         if type(inner) in SPREAD:
             kind, less = SPREAD[type(inner)]
             return Aggregate(text, kind, where, read_numbers(inner.this, self.columns, text), less=less)
-        raise Refusal("aggregate not known", text=text, known=KNOWN)
+        raise Refusal("not understood", why=f"{text} is not an aggregate that is known: use {KNOWN}")
 
     def count(self, node: exp.Expression, where: Condition, text: str) -> Aggregate:
         """The number of all rows, of rows where a condition holds or a value is not null, of people, or of distinct
