@@ -314,6 +314,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     code, out, _ = run(capsys, "test", *usual, "--json", "--alpha", "1/1000", "--certificate", tmp_path / "proof.json")
     assert json.loads(out)["alpha"] == 0.001
     assert run(capsys, "check", tmp_path / "proof.json")[0] == 0
+    assert "(--sample-size)" in run(capsys, "test", *usual, "--draw", tmp_path / "unknown.svg")[2]
     for wrong in (("--alpha", 2), ("--sample-size", 0), ("--neighbours", "replace")):
         code, out, err = run(capsys, "test", *usual, *wrong)
         assert (code, out, err.count("\n")) == (2, "", 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
 from duotone.plotting.figures import BLUE, FAINT, INK, framed, new_axes, titled
 from duotone.statistics.binomial import difference
 from duotone.statistics.power import NO_NOISE
@@ -26,7 +26,7 @@ def power(test: ShareTest, noise: Noise, *, both: bool = False, ax: Axes | None 
     noise. Counts have this noise; with `both`, the yes and the no are counted."""
     people, hypothesis = test.sample_size, test.hypothesis
     if people is None:
-        raise DuotoneError("the power of a test can be drawn for a public number of people: give sample_size")
+        raise Refusal("sample_size missing of a picture")
     share = hypothesis.share
     width = 6 * max(noise.give_or_take, (float(share * (1 - share)) * people) ** 0.5, 1.0) / people
     low, high = max(0.0, float(share) - width), min(1.0, float(share) + width)

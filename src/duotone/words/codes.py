@@ -68,6 +68,8 @@ SENTENCES: Mapping[str, Text] = {
     " share(x) filter (where ward <> 'A')",
     "sample_size missing": "where neighbours differ in one person's data, a test needs the public number of people that the"
     " share is of{p.sample_size}",
+    "sample_size missing of a picture": "the power of a test can be drawn for a public number of people: say how many"
+    "{p.sample_size}",
     "sample_size of two shares": "a public number of people is for one share that is compared with a number: leave"
     " {o.sample_size} out",
     "test needs counts": "a test needs a noisy count of people: give {o.epsilon}, and a delta of at least 1e-38",
