@@ -20,7 +20,7 @@ from typing import Any
 
 SEEN: list[Any] = []
 """What a part would remember of an earlier one."""
-LEFT = "/tmp/duotone-left-behind"
+LEFT = "/var/tmp/duotone-left-behind"
 
 
 def longer(frame: Any) -> bool:

@@ -62,6 +62,22 @@ def test_what_is_written_otherwise_is_the_same_question(written: str) -> None:
     assert (asked.normal, asked.tree, asked.where) == (plain.normal, plain.tree, plain.where)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("not 3 < avg(x) < 5", "(not 3 < avg(x)) and avg(x) < 5"),
+        ("count(*) filter (where not 1 < u < 3) > 5", "count(*) filter (where (not 1 < u) and u < 3) > 5"),
+        (
+            "select count(*) > 5 from (select * from s where b or u > 1) i where u = 2",
+            "count(*) filter (where b or u > 1 and u = 2) > 5",
+        ),
+    ],
+)
+def test_what_looks_alike_is_another_question(one: str, other: str) -> None:
+    """Rewriting keeps what belongs together: else the second would have the first one's answer free."""
+    assert read_question(one, COLUMNS).normal != read_question(other, COLUMNS).normal
+
+
 def test_a_percentage_is_noted() -> None:
     """What it stands for is said, since a column of per cents would need the other number."""
     (note,) = read_question("avg(x) > 25%", COLUMNS).notes
