@@ -96,6 +96,8 @@ def _truths(
     first for any other name; `checks` are conditions that exclude rounded rows, and clipped ones unless `clips` covers
     them. If it is asked which of some `groups` leads, the engine has their numbers, and the first of the largest leads."""
     select = select_of(text)
+    if any(table.name.lower() == each.alias.lower() for each in select.ctes for table in each.find_all(exp.Table)):
+        raise Unknown  # to the engine, a select named like its table is a circle
     leads = _as_groups(select) if groups else None
     columns = {row[0].lower() for row in connection.execute(f"describe {next(iter(tables.values()))}").fetchall()}
     keys = keys_of(select, columns)
