@@ -41,7 +41,7 @@ def test_a_parquet_file_of_numbers_keeps_no_names(tmp_path: Path, monkeypatch: p
 
 def test_parquet_files_of_names(tmp_path: Path) -> None:
     figure = families.figure_2()
-    values = ", ".join(f"('{a}', '{b}')" for a, b in figure.edges())
+    values = ", ".join(f"('{a}', '{b}')" for a, b in figure.edges)
     file = parquet(tmp_path / "figure.parquet", f"SELECT * FROM (VALUES {values}, ('a', 'b')) AS t(source, target)")
     (tmp_path / "blue.csv").write_text("".join(f"{d}\n" for d in figure.coloured("blue")))
     for blue in (figure.coloured("blue"), tmp_path / "blue.csv"):

@@ -19,7 +19,7 @@ def closed_form_holds(family: Family) -> None:
     graph = family.graph()
     assert len(graph) == family.size
     assert {d: family.level(d) for d in graph.names} == {d: graph.level(d) for d in graph.names}
-    near = {(a, b) for a, b in graph.edges()} | {(b, a) for a, b in graph.edges()}
+    near = {(a, b) for a, b in graph.edges} | {(b, a) for a, b in graph.edges}
     assert near == {(d, e) for d in graph.names for e in family.neighbours(d)}
 
 
@@ -78,7 +78,7 @@ def test_the_papers_figures() -> None:
     assert set(votes.neighbours("212")) == {"112", "211", "222"}
     voted = families.turnout(2, 1).graph()
     assert set(voted.coloured("blue")) == {frozenset(s) for s in ({1}, {2}, {1, 2}, {1, 2, 3})}
-    assert len(list(voted.edges())) == 9
+    assert len(list(voted.edges)) == 9
     assert line_of(votes) == line_of(voted) == (2, 2)
     assert line_of(families.figure_2()) == (3, 4)
     assert set(families.FIGURE_2_POSITIONS) == set(families.figure_2().names)

@@ -33,7 +33,7 @@ def test_topology_by_its_definitions(graph: ColouredGraph) -> None:
             distance = min((reached[b] for b in boundary if b in reached), default=math.inf)
             assert graph.distance(d) == distance
             assert graph.level(d) == (distance if colour == "blue" else -1 - distance)
-    for a, b in graph.edges():
+    for a, b in graph.edges:
         assert abs(graph.level(a) - graph.level(b)) <= 1 or graph.level(a) == graph.level(b)
     assert ((graph.levels >= 0) == graph.blue).all()
     assert (graph.dual().levels == -1 - graph.levels).all()
@@ -60,7 +60,7 @@ def test_files(tmp_path: Path) -> None:
     nx.write_graphml(plain, tmp_path / "g.graphml")
     for key in ("edges", "links"):
         (tmp_path / f"{key}.json").write_text(json.dumps(nx.node_link_data(plain, edges=key)))
-    (tmp_path / "g.csv").write_text("source,target\n" + "\n".join(f"{a}, {b}" for a, b in graph.edges()) + "\n\n")
+    (tmp_path / "g.csv").write_text("source,target\n" + "\n".join(f"{a}, {b}" for a, b in graph.edges) + "\n\n")
     (tmp_path / "alone.csv").write_text("a,b\nc\n")
     for name in ("g.graphml", "edges.json", "links.json"):
         assert _same(graph, read_graph(tmp_path / name))
@@ -72,7 +72,7 @@ def test_files(tmp_path: Path) -> None:
 
 def test_duplicate_edges_are_one() -> None:
     graph = ColouredGraph([(1, 2), (2, 1), (1, 2)], {1: "blue", 2: "red"})
-    assert list(graph.edges()) == [(1, 2)]
+    assert list(graph.edges) == [(1, 2)]
     assert graph.neighbours(1) == (2,)
     assert repr(graph) == "<ColouredGraph: 1 blue, 1 red, 1 edges>"
 
@@ -98,7 +98,7 @@ two = {"a": "blue", "b": "red"}
         (lambda: ColouredGraph([("a", "a")], two), "node a is its own neighbour"),
         (lambda: ColouredGraph([("a", "c")], two), "node c has no colour"),
         (lambda: ColouredGraph([("c", "a")], two), "node c has no colour"),
-        (lambda: ColouredGraph([], {"a": "green"}), "colour of node a must be blue or red, got green"),
+        (lambda: ColouredGraph([], {"a": "green"}), "colour of node a must be blue or red, or True or False, got green"),
         (lambda: ColouredGraph([], two).boundary("green"), "a colour is blue or red, got green"),  # type: ignore[arg-type]
         (lambda: ColouredGraph([], two).level("z"), "there is no node z"),
         (lambda: ColouredGraph.from_networkx(nx.path_graph(2)), "node 0 has no attribute colour"),
@@ -157,4 +157,49 @@ def test_bad_files(tmp_path: Path, name: str, content: str | bytes | None, blue:
 
 
 def _same(a: ColouredGraph, b: ColouredGraph) -> bool:
-    return list(a.names) == list(b.names) and set(a.edges()) == set(b.edges()) and bool((a.blue == b.blue).all())
+    return list(a.names) == list(b.names) and set(a.edges) == set(b.edges) and bool((a.blue == b.blue).all())
+
+
+def test_colours_are_an_attribute_a_function_a_mapping_or_booleans() -> None:
+    plain = nx.hypercube_graph(3)
+    words = {d: "blue" if sum(d) >= 2 else "red" for d in plain}
+    nx.set_node_attributes(plain, {d: sum(d) >= 2 for d in plain}, "vote")
+    nx.set_node_attributes(plain, {d: np.int64(sum(d) >= 2) for d in plain}, "number")  # GML has no Booleans
+    wanted = ColouredGraph(plain.edges, words)
+    ways: list[Any] = ["vote", "number", lambda d: sum(d) >= 2, words.__getitem__, words, dict(reversed(words.items()))]
+    for colour in ways:
+        assert _same(wanted, ColouredGraph.from_networkx(plain, colour))
+    edges = iter(list(plain.edges))
+    assert set(ColouredGraph(edges, lambda d: sum(d) >= 2).coloured("blue")) == set(wanted.coloured("blue"))
+    plain.add_node("alone")
+    assert ColouredGraph.from_networkx(plain, lambda d: d != "alone").level("alone") == -math.inf
+
+
+def test_a_graph_is_a_collection_of_its_datasets() -> None:
+    graph = families.figure_2()
+    assert [*graph] == [*graph.names]
+    assert all(d in graph for d in graph)
+    assert "z" not in graph
+    assert ["a"] not in graph
+    assert len(graph.edges) == len([*graph.edges]) == graph.to_networkx().number_of_edges()
+    assert all((a, b) in graph.edges and (b, a) in graph.edges for a, b in graph.edges)
+    assert not any(pair in graph.edges for pair in [("a", "z"), ("z", "a"), ("a", "a"), "ab", ("a", "b", "c")])
+    assert repr(graph.edges) == f"<{len(graph.edges)} edges>"
+
+
+@pytest.mark.parametrize(
+    ("colour", "says"),
+    [
+        ("vote", "node 0 has no attribute vote"),
+        ({0: "blue"}, "node 1 has no colour"),
+        ({0: "blue", 1: True, 2: "red"}, "there is no node 2 to be coloured"),
+        (lambda _: None, "colour of node 0 must be blue or red, or True or False, got None"),
+        (lambda _: "Blue", "colour of node 0 must be blue or red, or True or False, got Blue"),
+        (lambda _: 2, "colour of node 0 must be blue or red, or True or False, got 2"),
+        (lambda _: 1.0, "colour of node 0 must be blue or red, or True or False, got 1.0"),
+        (["blue", "red"], "colours are a mapping or a function of the dataset, got list"),
+    ],
+)
+def test_bad_colours(colour: Any, says: str) -> None:
+    with pytest.raises(DuotoneError, match=says):
+        ColouredGraph.from_networkx(nx.path_graph(2), colour)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,9 +43,7 @@ def test_check_is_definition_1_on_every_edge(graph: ColouredGraph, privacy: Appr
     yes: dict[Any, Fraction] = {d: data.draw(probabilities) for d in graph.names}
     mechanism = Mechanism.from_yes(graph, yes)
     result = mechanism.check(privacy)
-    private = {
-        (a, b): indistinguishable(yes[a], yes[b], privacy.exp_epsilon, Fraction(privacy.delta)) for a, b in graph.edges()
-    }
+    private = {(a, b): indistinguishable(yes[a], yes[b], privacy.exp_epsilon, Fraction(privacy.delta)) for a, b in graph.edges}
     assert result.holds == all(private.values())
     assert (result.edge is None) == (not private)
     if result.edge is not None:
@@ -92,7 +92,7 @@ def test_equal_graphs_are_the_same_graph() -> None:
     ours = design(graph, privacy)
     assert ours.dominates(design(graph.dual(), privacy).dual())
     names = [*reversed(graph.names)]
-    shuffled = ColouredGraph(((b, a) for a, b in graph.edges()), {d: graph.colour(d) for d in names})
+    shuffled = ColouredGraph(((b, a) for a, b in graph.edges), {d: graph.colour(d) for d in names})
     other = design(shuffled, privacy, "1/2")
     assert [ours.dominates(other), other.dominates(ours)] == [
         all(ours.truth[graph.position(d)] >= other.truth[shuffled.position(d)] for d in names),
@@ -101,9 +101,9 @@ def test_equal_graphs_are_the_same_graph() -> None:
     best = design(shuffled, privacy)
     assert ours.dominates(best)
     assert best.dominates(ours)
-    recoloured = ColouredGraph(graph.edges(), {d: "blue" if d == "e" else graph.colour(d) for d in graph.names})
-    fewer = ColouredGraph([*graph.edges()][1:], {d: graph.colour(d) for d in graph.names})
-    rewired = ColouredGraph([("a", "r"), *[*graph.edges()][1:]], {d: graph.colour(d) for d in names})
+    recoloured = ColouredGraph(graph.edges, {d: "blue" if d == "e" else graph.colour(d) for d in graph.names})
+    fewer = ColouredGraph([*graph.edges][1:], {d: graph.colour(d) for d in graph.names})
+    rewired = ColouredGraph([("a", "r"), *[*graph.edges][1:]], {d: graph.colour(d) for d in names})
     renamed = ColouredGraph([], {f"{d}'": graph.colour(d) for d in graph.names})
     for wrong in (graph.dual(), recoloured, fewer, rewired, renamed):
         with pytest.raises(DuotoneError, match="on the same graph"):
@@ -166,3 +166,38 @@ def test_a_violation_names_its_edge() -> None:
 def test_bad_mechanisms(build: Any, says: str) -> None:
     with pytest.raises(DuotoneError, match=says):
         build()
+
+
+def test_probabilities_by_name_or_in_order_are_the_same() -> None:
+    graph = families.figure_2()
+    made = design(graph, ApproxDP(exp_epsilon=2, delta="1/10"))
+    truth = dict(zip(graph, made.truth, strict=True))
+    backwards = dict(reversed(truth.items()))
+    pandas = pytest.importorskip("pandas")
+    ways: list[Any] = [truth, backwards, pandas.Series(backwards, dtype=object), [*made.truth], np.array([*made.truth])]
+    for way in ways:
+        assert Mechanism(graph, way).truth == made.truth
+    for each in (made.yes, dict(reversed(made.yes.items())), [*made.yes.values()]):
+        assert Mechanism.from_yes(graph, each).truth == made.truth
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "says"),
+    [
+        ({1: 0.5}, "dataset 2 has no probability"),
+        ({0: 0.25, 1: 0.5}, "dataset 2 has no probability"),  # its keys are no probabilities
+        ({1: 0.5, 2: 0.5, 3: 0.5}, "there is no dataset 3"),
+        ({1: 0.5, 2: "x"}, "the probability at 2 must be a decimal or a fraction"),
+        ([0.5], "a mechanism on 2 datasets needs as many probabilities, got 1"),
+        ([0.5, 1.5], r"the probability at 2 must be in \[0, 1\], got 1.5"),
+        ([math.nan, 0.5], r"the probability at 1 must be in \[0, 1\], got nan"),
+        ([[0.5], 0.5], "the probability at 1 must be a number, got list"),
+        ({0.5, 0.25}, "a mapping by dataset, or a sequence in their order, got set"),
+        ("11", "a mapping by dataset, or a sequence in their order, got str"),
+        (0.5, "a mapping by dataset, or a sequence in their order, got float"),
+    ],
+)
+@pytest.mark.parametrize("build", [Mechanism, Mechanism.from_yes])
+def test_bad_probabilities(build: Any, probabilities: Any, says: str) -> None:
+    with pytest.raises(DuotoneError, match=says):
+        build(families.line(1, 1).graph(), probabilities)

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 import duotone
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, design
 from duotone.graphs import families
-from duotone.graphs.optimum import improvable
+from duotone.graphs.optimum import improvable, values_from
+from duotone.graphs.table import graph_table
 from support.oracles import Problem, indistinguishable, linear_programs, most_for_free
 from support.running import thinned
 from support.strategies import coloured_graphs, exact_budgets, probabilities
@@ -274,3 +275,38 @@ def test_a_design_touches_few_files() -> None:
         sys.setprofile(before)
     files = {name for name in code if name.startswith(str(Path(duotone.__file__).parent))}
     assert 3 < len(files) <= 12, files
+
+
+@pytest.mark.parametrize("graph", [families.figure_2(), families.votes(4).graph()])
+def test_a_value_for_all_others(graph: ColouredGraph) -> None:
+    first, *others = graph.boundary("blue")
+    privacy = ApproxDP(exp_epsilon=2, delta="1/10")
+    short: dict[Any, str] = {first: "3/5", ...: "13/20"}
+    long = {first: "3/5", **dict.fromkeys(others, "13/20")}
+    assert design(graph, privacy, short).truth == design(graph, privacy, long).truth
+    assert improvable(graph, privacy, short) == improvable(graph, privacy, long)
+    one, other = (graph_table(graph, privacy, each).certificate() for each in (short, long))
+    assert one == other
+    assert set(one["boundary"]) == set(graph.boundary("blue"))
+    everyone = design(graph, privacy, {...: "7/10"})
+    assert everyone.truth == design(graph, privacy, "7/10").truth
+    with pytest.raises(DuotoneError, match=r"the probability at all other datasets must be in \[0, 1\], got 2"):
+        design(graph, privacy, {...: 2})
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("1=3/5,7/10,4/5", "all other datasets are given two values"),
+        ("1=3/5,1=7/10", "dataset 1 is given two values"),
+        ("1=3/5,x", "NAME=VALUE, or a value for all other datasets, must be a decimal or a fraction .* got x"),
+        ("1=3/5,1/2", "dataset 1/2 has no value: write 1/2=VALUE"),  # 0.5 would be a value
+        ("x=3/5", "there is no dataset x to fix"),
+        ("=3/5", "there is no dataset =3/5 to fix"),
+    ],
+)
+def test_values_that_are_ambiguous_are_refused(text: str, says: str) -> None:
+    graph = ColouredGraph([(1, "0"), ("1/2", "0")], {1: "blue", "1/2": "blue", "0": "red"})
+    assert values_from("1=3/5,0.5", graph) == {1: "3/5", ...: "0.5"}
+    with pytest.raises(DuotoneError, match=says):
+        values_from(text, graph)

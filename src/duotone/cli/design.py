@@ -46,7 +46,7 @@ def design(
     graph: Annotated[Path, typer.Argument(help="GraphML, node-link JSON, or a CSV or Parquet edge list with --blue.")],
     privacy: ApproxDP,
     boundary: Annotated[
-        str, typer.Option(metavar="balanced|M|h=3/5,l=7/10", help="Pr[truth] on the blue boundary.")
+        str, typer.Option(metavar="balanced|M|h=3/5,M", help="Pr[truth] on the blue boundary; M alone is for all others.")
     ] = "balanced",
     blue: Annotated[str | None, typer.Option(metavar="a,b,c", help="The blue nodes.")] = None,
     blue_from: Annotated[Path | None, typer.Option(metavar="FILE", help="A CSV or Parquet file of the blue nodes.")] = None,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -16,6 +17,8 @@ from duotone.line.mechanism import NEVER
 from duotone.privacy.definition import Array
 
 Colour = Literal["blue", "red"]
+Colours = Mapping[Any, Any] | Callable[[Any], Any]
+"""The colour of each dataset, as a mapping or a function: "blue" and True for yes, "red" and False for no."""
 BUDGETS = {"epsilon", "eps", "ε", "delta", "δ", "ratio", "rho", "ρ", "mu", "μ", "privacy", "budget"}
 """Attributes that look like a privacy budget, which a graph must not have."""
 SHOWN = 12
@@ -29,10 +32,13 @@ class ColouredGraph:
     no graph (`ask`). A node is a dataset, an edge joins two that differ in one person, and a node's colour is the true
     answer on it: blue for yes, red for no. In the paper's words, (D, ~, f).
 
-    `edges` are pairs of names, which may be any hashable values; duplicates and directions do not matter. `colours` has
-    "blue" or "red" for every name, also for a dataset without neighbours. There are other ways to make one:
-    `from_networkx`, `from_arrays`, `from_csr`, `from_sparse`, `duotone.graphs.files.read_graph`, and
-    `duotone.graphs.families` for votes, histograms and the like.
+    `edges` are pairs of names, which may be any hashable values; duplicates and directions do not matter. `colour` has
+    "blue" or "red", or whether it is yes (True or False), for every name, also for a dataset without neighbours; or it is
+    a function of the name, for the datasets of the edges. There are other ways to make one: `from_networkx`,
+    `from_arrays`, `from_csr`, `from_sparse`, `duotone.graphs.files.read_graph`, and `duotone.graphs.families` for votes,
+    histograms and the like.
+
+    A graph is a collection of its datasets: `for dataset in graph`, `dataset in graph`, `len(graph)`.
 
     A dataset is on the boundary if a neighbour has the other answer. Its `level` is its signed distance from there; by
     default, the best private answer depends on nothing else.
@@ -44,21 +50,23 @@ class ColouredGraph:
     ...                       {"11": "blue", "12": "blue", "21": "blue", "22": "red"})
     >>> votes.boundary("blue"), votes.interior("blue"), votes.level("11"), votes.level("22")
     (('12', '21'), ('11',), 1, -1)
+    >>> [d for d in ColouredGraph(votes.edges, lambda d: "1" in d) if d in votes], len(votes), len(votes.edges)
+    (['11', '12', '21', '22'], 4, 4)
     """
 
-    def __init__(self, edges: Iterable[tuple[Hashable, Hashable]], colours: Mapping[Any, str]) -> None:
-        names = tuple(colours)
+    def __init__(self, edges: Iterable[tuple[Hashable, Hashable]], colour: Colours) -> None:
+        if not isinstance(colour, Mapping):
+            edges = list(edges)
+            colour = _each(colour, (name for pair in edges for name in pair))
+        names = tuple(colour)
         position = {name: i for i, name in enumerate(names)}
         ends: list[tuple[int, int]] = []
         for a, b in edges:
             if a not in position or b not in position:
                 raise DuotoneError(f"node {b if a in position else a} has no colour: give each node blue or red")
             ends.append((position[a], position[b]))
-        for name, colour in colours.items():
-            if not isinstance(colour, str) or colour not in ("blue", "red"):
-                raise DuotoneError(f"the colour of node {name} must be blue or red, got {colour}")
         pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
-        blue = np.array([c == "blue" for c in colours.values()], dtype=bool)
+        blue = np.array([_is_blue(name, one) for name, one in colour.items()], dtype=bool)
         self._fill(compressed(lambda: [(pairs[:, 0], pairs[:, 1])], len(blue), names.__getitem__), blue, names)
 
     def _fill(self, rows: tuple[Array, Array], blue: Array, names: Sequence[Hashable]) -> None:
@@ -98,17 +106,31 @@ class ColouredGraph:
         return graph
 
     @classmethod
-    def from_networkx(cls, graph: Any) -> ColouredGraph:
-        """From a networkx graph whose nodes have an attribute `colour`.
+    def from_networkx(cls, graph: Any, colour: str | Colours = "colour") -> ColouredGraph:
+        """From a networkx graph. `colour` is the attribute of its nodes that has their colour, or gives the colour of a
+        node, as a function or a mapping: "blue" or True for yes, "red" or False for no.
 
         Privacy is an argument of `design`, the same for every pair of neighbours: a graph that carries a budget is
         refused.
+
+        >>> import networkx as nx
+        >>> votes = nx.hypercube_graph(3)                      # nodes (0, 0, 0) to (1, 1, 1)
+        >>> ColouredGraph.from_networkx(votes, lambda votes: sum(votes) >= 2)
+        <ColouredGraph: 4 blue, 4 red, 12 edges>
         """
         _require_no_budget(graph)
-        missing = [name for name, data in graph.nodes(data=True) if "colour" not in data]
-        if missing:
-            raise DuotoneError(f"node {missing[0]} has no attribute colour: give each node blue or red")
-        return cls(((a, b) for a, b, *_ in graph.edges), {name: data["colour"] for name, data in graph.nodes(data=True)})
+        if isinstance(colour, str):
+            attribute = colour
+            if missing := [name for name, data in graph.nodes(data=True) if attribute not in data]:
+                raise DuotoneError(f"node {missing[0]} has no attribute {attribute}: give each node blue or red")
+            colour = {name: data[attribute] for name, data in graph.nodes(data=True)}
+        elif isinstance(colour, Mapping):
+            if unknown := [name for name in colour if name not in graph]:
+                raise DuotoneError(f"there is no node {unknown[0]} to be coloured")
+            if missing := [name for name in graph if name not in colour]:
+                raise DuotoneError(f"node {missing[0]} has no colour: give each node blue or red")
+            colour = {name: colour[name] for name in graph}
+        return cls(((a, b) for a, b, *_ in graph.edges), _each(colour, graph))
 
     @classmethod
     def from_sparse(cls, matrix: Any, blue: Any, names: Sequence[Hashable] | None = None) -> ColouredGraph:
@@ -127,11 +149,17 @@ class ColouredGraph:
 
         graph: Any = nx.Graph()
         graph.add_nodes_from((name, {"colour": self.colour(name)}) for name in self.names)
-        graph.add_edges_from(self.edges())
+        graph.add_edges_from(self.edges)
         return graph
 
     def __len__(self) -> int:
         return len(self.blue)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return self.find(name) is not None
 
     def __repr__(self) -> str:
         blues = int(self.blue.sum())
@@ -191,9 +219,10 @@ class ColouredGraph:
         once = rows < others
         return np.stack([rows[once], others[once].astype(np.int64)], axis=1)
 
-    def edges(self) -> Iterator[tuple[Hashable, Hashable]]:
+    @property
+    def edges(self) -> Edges:
         """Each edge once, by names."""
-        return ((self.names[a], self.names[b]) for a, b in self.edge_array().tolist())
+        return Edges(self)
 
     def neighbours(self, name: Hashable) -> tuple[Hashable, ...]:
         """The neighbours of a dataset."""
@@ -278,6 +307,53 @@ class ColouredGraph:
 
     def _named(self, chosen: Array) -> tuple[Hashable, ...]:
         return tuple(self.names[i] for i in np.flatnonzero(chosen).tolist())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Edges(Collection[tuple[Hashable, Hashable]]):
+    """The edges of a graph, each once, as pairs of names; an edge is in it in either direction.
+
+    >>> edges = ColouredGraph([("a", "b")], {"a": "blue", "b": "red", "c": "red"}).edges
+    >>> list(edges), len(edges), ("b", "a") in edges, ("a", "c") in edges
+    ([('a', 'b')], 1, True, False)
+    """
+
+    graph: ColouredGraph
+    """The graph."""
+
+    def __len__(self) -> int:
+        return len(self.graph.indices) // 2
+
+    def __iter__(self) -> Iterator[tuple[Hashable, Hashable]]:
+        names = self.graph.names
+        return ((names[a], names[b]) for a, b in self.graph.edge_array().tolist())
+
+    def __contains__(self, pair: object) -> bool:
+        if not (isinstance(pair, tuple) and len(pair) == 2):
+            return False
+        a, b = map(self.graph.find, pair)
+        return a is not None and b in self.graph.indices[self.graph.indptr[a] : self.graph.indptr[a + 1]]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} edges>"
+
+
+def _each(colour: Any, names: Iterable[Hashable]) -> Mapping[Any, Any]:
+    """The colours of these datasets, from a mapping or a function."""
+    if isinstance(colour, Mapping):
+        return colour
+    if not callable(colour):
+        raise DuotoneError(f"colours are a mapping or a function of the dataset, got {type(colour).__name__}")
+    return {name: colour(name) for name in dict.fromkeys(names)}
+
+
+def _is_blue(name: Hashable, colour: object) -> bool:
+    """Whether a colour is blue, as a word or as a Boolean (1 or 0 where a file has no Booleans)."""
+    if isinstance(colour, str) and colour in ("blue", "red"):
+        return colour == "blue"
+    if isinstance(colour, bool | np.bool | int | np.integer) and colour in (0, 1):
+        return bool(colour)
+    raise DuotoneError(f"the colour of node {label(name)} must be blue or red, or True or False, got {colour}")
 
 
 def _coloured(blue: Any, names: Sequence[Hashable] | None) -> tuple[Array, Sequence[Hashable]]:

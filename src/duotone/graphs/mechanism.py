@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.graphs.edges import small
-from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.graph import ColouredGraph, label
 from duotone.graphs.morphism import Morphism
 from duotone.graphs.values import ValuesByDataset
 from duotone.html import bar
@@ -44,8 +44,8 @@ class Mechanism:
     another one (`dominates`). To draw answers from the best one, give its `duotone.graphs.table.graph_table` to a
     `Coin`.
 
-    `graph` has the datasets, and `truth` the probability of the true answer for each, in the order of `graph.names`. In the
-    paper's words it is a randomised colouring; `yes` is its B_d and `no` its R_d.
+    `graph` has the datasets, and `truth` the probability of the true answer for each, by name or in the order of
+    `graph.names`. In the paper's words it is a randomised colouring; `yes` is its B_d and `no` its R_d.
 
     >>> from duotone import ApproxDP, ColouredGraph
     >>> edge = ColouredGraph([(1, 2)], {1: "blue", 2: "red"})
@@ -55,6 +55,8 @@ class Mechanism:
     (False, False)
     >>> first.check(ApproxDP(exp_epsilon=2, delta="1/10")).slack
     Fraction(0, 1)
+    >>> Mechanism(edge, {2: "0.76", 1: "0.58"}).yes == first.yes
+    True
     """
 
     graph: ColouredGraph
@@ -62,21 +64,17 @@ class Mechanism:
     truth: ValuesByDataset
     """The probability of the true answer per dataset, in the order of `graph.names`; equal numbers are stored once."""
 
-    def __init__(self, graph: ColouredGraph, truth: Sequence[Number]) -> None:
-        if len(truth) != len(graph):
-            raise DuotoneError(f"a mechanism on {len(graph)} datasets needs as many probabilities, got {len(truth)}")
-        column = ValuesByDataset.of(truth)
+    def __init__(self, graph: ColouredGraph, truth: Mapping[Any, Given] | Sequence[Given]) -> None:
+        column = truth if isinstance(truth, ValuesByDataset) else ValuesByDataset.of(_by_dataset(graph, truth))
+        if len(column) != len(graph):
+            raise DuotoneError(f"a mechanism on {len(graph)} datasets needs as many probabilities, got {len(column)}")
         object.__setattr__(self, "graph", graph)
         object.__setattr__(self, "truth", ValuesByDataset(tuple(probability(t) for t in column.values), column.places))
 
     @classmethod
-    def from_yes(cls, graph: ColouredGraph, yes: Mapping[Hashable, Given]) -> Mechanism:
-        """A mechanism from its probability of yes on every dataset, by name."""
-        if missing := [d for d in graph.names if d not in yes]:
-            raise DuotoneError(f"dataset {missing[0]} has no probability")
-        if len(yes) != len(graph):
-            raise DuotoneError(f"there is no dataset {next(d for d in yes if d not in graph.names)}")
-        values = [probability(yes[d], f"the probability at {d}") for d in graph.names]
+    def from_yes(cls, graph: ColouredGraph, yes: Mapping[Any, Given] | Sequence[Given]) -> Mechanism:
+        """A mechanism from its probability of yes on every dataset, by name or in the order of `graph.names`."""
+        values = _by_dataset(graph, yes)
         return cls(graph, tuple(x if b else complement(x) for x, b in zip(values, graph.blue.tolist(), strict=True)))
 
     def __getitem__(self, dataset: Hashable) -> Number:
@@ -227,6 +225,22 @@ class Mechanism:
     def dual(self) -> Mechanism:
         """The same probabilities of the truth on the graph with its colours swapped (Remark 2)."""
         return Mechanism(self.graph.dual(), self.truth)
+
+
+def _by_dataset(graph: ColouredGraph, given: Any) -> list[Number]:
+    """A probability for each dataset in order, from a mapping (or a pandas Series), or from a sequence in that order."""
+    if hasattr(given, "keys"):
+        by_name = dict(given)
+        if missing := [d for d in graph if d not in by_name]:
+            raise DuotoneError(f"dataset {label(missing[0])} has no probability")
+        if unknown := [d for d in by_name if d not in graph]:
+            raise DuotoneError(f"there is no dataset {label(unknown[0])}")
+        given = [by_name[d] for d in graph]
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
+        raise DuotoneError(f"probabilities are a mapping by dataset, or a sequence in their order, got {type(given).__name__}")
+    if len(given) != len(graph):
+        raise DuotoneError(f"a mechanism on {len(graph)} datasets needs as many probabilities, got {len(given)}")
+    return [probability(x, f"the probability at {label(d)}") for d, x in zip(graph, given, strict=True)]
 
 
 def _slack(privacy: PrivacyDefinition, x: Fraction, y: Fraction) -> Fraction:

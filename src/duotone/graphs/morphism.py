@@ -57,8 +57,8 @@ class Morphism:
             target.position(image[name])
         for attribute, value in {"source": source, "target": target, "map": image}.items():
             object.__setattr__(self, attribute, value)
-        near = {(a, b) for pair in target.edges() for a, b in (pair, pair[::-1])}
-        for a, b in source.edges():
+        near = {(a, b) for pair in target.edges for a, b in (pair, pair[::-1])}
+        for a, b in source.edges:
             if image[a] != image[b] and (image[a], image[b]) not in near:
                 raise NotAMorphism((a, b), (image[a], image[b]))
 

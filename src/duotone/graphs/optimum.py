@@ -13,38 +13,44 @@ import numpy as np
 
 from duotone.errors import DuotoneError, Infeasible
 from duotone.graphs.edges import deepest, looked_up, small
-from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.graph import ColouredGraph, label
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.values import Clash, ValuesByDataset, carried, swept
 from duotone.line.mechanism import LineMechanism, on_line, recurrence
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Array, PrivacyDefinition, exactly, iterate, represent
-from duotone.privacy.numbers import Given, Number, complement, probability
+from duotone.privacy.numbers import Given, Number, complement, number, probability
 
 Boundary = Literal["balanced"] | Given | Mapping[Any, Given] | ValuesByDataset | Array
-"""The values on the blue boundary: `"balanced"`, one probability of the truth, or one per boundary dataset, by name or
-as a column or array for every dataset in order (of which only the blue boundary's are read)."""
+"""The values on the blue boundary: `"balanced"`, one probability of the truth, or one per boundary dataset, by name
+(`...` stands for all that are not named) or as a column or array for every dataset in order (of which only the blue
+boundary's are read)."""
 
 ROUNDING = 1e-9
 """Tolerance for comparing two values of a privacy definition that is known in floats only."""
 
 
-def values_from(text: str, graph: ColouredGraph) -> dict[Hashable, str]:
-    """Values for datasets as written: NAME=VALUE, separated by commas; a name that contains a comma stands in double
-    quotes.
+def values_from(text: str, graph: ColouredGraph) -> dict[Any, str]:
+    """Values for datasets as written: NAME=VALUE, separated by commas, and VALUE alone for all others; a name that
+    contains a comma stands in double quotes.
 
     >>> from duotone.graphs import families
-    >>> values_from("h=0.6, l=7/10", families.figure_2())
-    {'h': '0.6', 'l': '7/10'}
+    >>> values_from("h=0.6, l=7/10", families.figure_2()), values_from("h=0.6, 7/10", families.figure_2())
+    ({'h': '0.6', 'l': '7/10'}, {'h': '0.6', Ellipsis: '7/10'})
     """
-    names, values = {str(name): name for name in graph.names}, dict[Hashable, str]()
-    for part in (part for row in csv.reader([text], skipinitialspace=True) for part in row if part.strip()):
-        name, _, value = (side.strip() for side in part.rpartition("="))
-        if name not in names:
-            raise DuotoneError(f"there is no dataset {name or part.strip()} to fix at the boundary")
-        if names[name] in values:
-            raise DuotoneError(f"dataset {name} is given two values")
-        values[names[name]] = value
+    names, values = {label(name): name for name in graph.names}, dict[Any, str]()
+    for part in (part.strip() for row in csv.reader([text], skipinitialspace=True) for part in row if part.strip()):
+        name, mark, value = (side.strip() for side in part.rpartition("="))
+        if not mark and part in names:
+            raise DuotoneError(f"dataset {part} has no value: write {part}=VALUE")
+        if mark and name not in names:
+            raise DuotoneError(f"there is no dataset {name or part} to fix at the boundary")
+        dataset = names[name] if mark else ...
+        if dataset in values:
+            raise DuotoneError(f"{f'dataset {name} is' if mark else 'all other datasets are'} given two values")
+        if not mark:
+            number(value, "NAME=VALUE, or a value for all other datasets,")
+        values[dataset] = value
     return values
 
 
@@ -58,7 +64,8 @@ def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary 
 
     - "balanced", the default: as often as on the other side, so that neither mistake is preferred;
     - a probability for all of them, such as "0.9": yes is right that often there, and no as often as is then possible;
-    - a probability for each of them, by name (or as an array in the order of the datasets).
+    - a probability for each of them, by name, such as `{"h": "0.6", "l": "0.7"}` or `{"h": "0.6", ...: "0.7"}`, where
+      `...` stands for all others; or as an array in the order of the datasets.
 
     To fix the no side instead, swap the colours: `design(graph.dual(), privacy, boundary).dual()`. In the paper's
     words: Theorems 2, 3 and 5, the unique mechanism that dominates every private one with these boundary values.
@@ -177,12 +184,23 @@ def _fixed(graph: ColouredGraph, boundary: Mapping[Any, Given] | ValuesByDataset
 
 
 def boundary_values(graph: ColouredGraph, boundary: Mapping[Any, Given]) -> dict[int, Number]:
-    """The requested values, by node number: one for each blue boundary dataset, and no others."""
-    fixed = {graph.position(d): probability(m, f"the probability at {d}") for d, m in boundary.items()}
+    """The requested values, by node number: one for each blue boundary dataset, and no others.
+
+    >>> from duotone.graphs import families
+    >>> list(boundary_values(families.votes(3).graph(), {"112": "3/5", ...: "7/10"}).values())
+    [Fraction(3, 5), Fraction(7, 10), Fraction(7, 10)]
+    """
+    each = {d: m for d, m in boundary.items() if d is not ...}
+    fixed = {graph.position(d): probability(m, f"the probability at {label(d)}") for d, m in each.items()}
     wanted = np.flatnonzero(graph.blue & graph.on_boundary).tolist()
+    if ... in boundary:
+        others = probability(boundary[...], "the probability at all other datasets")
+        fixed |= {i: others for i in wanted if i not in fixed}
     for i in wanted:
         if i not in fixed:
-            raise DuotoneError(f"dataset {graph.names[i]} is on the blue boundary and has no value")
+            raise DuotoneError(
+                f"dataset {graph.names[i]} is on the blue boundary and has no value: give it one, or one to all others (...)"
+            )
     if extra := sorted(set(fixed) - set(wanted)):
         raise DuotoneError(f"dataset {graph.names[extra[0]]} is not on the blue boundary, so its value is not free")
     return fixed

@@ -39,6 +39,7 @@ def graph_table(graph: ColouredGraph, privacy: Definition, boundary: Boundary = 
     if boundary != "balanced":
         asked = boundary if isinstance(boundary, Mapping) else dict.fromkeys(graph.boundary("blue"), boundary)
         values = boundary_values(graph, asked)
+        boundary = {graph.names[i]: value for i, value in values.items()} if isinstance(boundary, Mapping) else boundary
         for value in set(values.values()):
             boundary_text(value)
 

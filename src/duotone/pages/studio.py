@@ -124,7 +124,8 @@ def _boundary_of(asked: Asked, graph: ColouredGraph) -> Boundary:
     values = values_from(" ".join(asked.each.split()), graph)
     for name, value in values.items():
         if len(value) > LONGEST_NUMBER:
-            raise DuotoneError(f"the value at {name} must have at most {LONGEST_NUMBER} characters")
+            at = "all others" if name is ... else name
+            raise DuotoneError(f"the value at {at} must have at most {LONGEST_NUMBER} characters")
     return values
 
 

@@ -83,7 +83,7 @@ def _edges(ax: Axes, coloured: ColouredGraph, where: Positions) -> None:
 
     inside: list[Any] = []
     cut: list[Any] = []
-    for a, b in coloured.edges():
+    for a, b in coloured.edges:
         (inside if coloured.colour(a) == coloured.colour(b) else cut).append((where[a], where[b]))
     ax.add_collection(LineCollection(inside, colors="#888888", linewidths=0.9, zorder=1))
     ax.add_collection(LineCollection(cut, colors=INK, linewidths=1.3, linestyles="dashed", zorder=1))
