@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -113,3 +114,21 @@ def test_an_edge_list_needs_its_blue_nodes(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("a,b\n")
     with pytest.raises(DuotoneError, match=r"^an edge list has no colours: name the blue nodes$"):
         read_graph(tmp_path / "edges.csv")
+
+
+@pytest.mark.parametrize("ending", files.PLAIN)
+def test_plain_edge_lists(tmp_path: Path, ending: str) -> None:
+    """As networkx writes them, and by hand."""
+    figure, place = families.figure_2(), tmp_path / f"g{ending}"
+    plain = figure.to_networkx()
+    plain.add_edge("a", "b", weight=2, text="epsilon")
+    for options in ({}, {"data": False}, {"delimiter": "\t"}):
+        nx.write_edgelist(plain, place, **options)
+        graph = read_graph(place, blue=[str(d) for d in figure.coloured("blue")])
+        assert {d: graph.level(d) for d in graph} == {d: figure.level(d) for d in figure}
+    place.write_text("# all of it\n a  b {}\r\nb\tc\n\n  \nd # alone\n'x \"y\n1,2 3{4\n{} 3{4\n")
+    graph = read_graph(place, blue=["d"])
+    assert list(graph) == ["a", "b", "c", "'x", '"y', "1,2", "3{4", "{}", "d"]
+    assert {frozenset(pair) for pair in graph.edges} == {
+        frozenset(pair) for pair in (("a", "b"), ("b", "c"), ("'x", '"y'), ("1,2", "3{4"), ("{}", "3{4"))
+    }

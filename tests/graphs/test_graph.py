@@ -62,7 +62,8 @@ def test_files(tmp_path: Path) -> None:
         (tmp_path / f"{key}.json").write_text(json.dumps(nx.node_link_data(plain, edges=key)))
     (tmp_path / "g.csv").write_text("source,target\n" + "\n".join(f"{a}, {b}" for a, b in graph.edges) + "\n\n")
     (tmp_path / "alone.csv").write_text("a,b\nc\n")
-    for name in ("g.graphml", "edges.json", "links.json"):
+    nx.write_gml(plain, tmp_path / "g.gml")
+    for name in ("g.graphml", "g.gml", "edges.json", "links.json"):
         assert _same(graph, read_graph(tmp_path / name))
         assert read_graph(tmp_path / name, blue="a").coloured("blue") == ("a",)
     listed = read_graph(tmp_path / "g.csv", blue=graph.coloured("blue"))  # type: ignore[arg-type]
@@ -144,7 +145,19 @@ def test_a_budget_in_a_graph_is_not_ignored(name: str, tmp_path: Path) -> None:
         ("g.graphml", "<a>", None, "not a GraphML file"),
         ("g.graphml", "hello", None, "not a GraphML file"),
         ("g.graphml", '<?xml version="1.0" encoding="foo"?><graphml/>', None, "not a GraphML file"),
-        ("g.txt", "", None, "must end in .graphml, .json, .csv or .parquet"),
+        ("g.txt", "", None, "name the blue nodes"),
+        ("g.dot", "", None, "must end in .graphml, .gml, .json, or, for an edge list, .csv, .parquet, .edgelist, .edges, .txt"),
+        ("g.gml", "graph [", None, "not a GML file: expected ']', found EOF"),
+        ("g.gml", 'graph [ node [ id 1 label "a" ] node [ id 2 label "a" ] ]', None, "not a GML file: node label 'a' is dup"),
+        ("g.gml", 'graph [ node [ id 1 label "a" colour 2 ] ]', None, "colour of node a must be blue or red, or True or False"),
+        ("g.gml", b"\xff", None, "not a GML file: input is not ASCII-encoded"),
+        ("g.txt", b"\xff\xfe\x00", ["a"], "not text in UTF-8"),
+        ("g.txt", "a b 3.5", ["a"], "two nodes"),  # a weight, or a budget?
+        ("g.txt", "a b c d", ["a"], "two nodes"),
+        ("g.edgelist", "a b {'w': 1, \"Epsilon\" : 2}", ["a"], "an edge has an attribute epsilon, which would be ignored"),
+        ("g.edges", "# nothing\n", [], "at least one node"),
+        ("missing.edges", None, ["a"], "cannot read .*missing.edges: No such file"),
+        ("missing.gml", None, None, "cannot read .*missing.gml: No such file"),
         ("missing.csv", None, ["a"], "cannot read .*missing.csv: No such file"),
         ("missing.json", None, None, "cannot read .*missing.json: No such file"),
     ],
@@ -203,3 +216,24 @@ def test_a_graph_is_a_collection_of_its_datasets() -> None:
 def test_bad_colours(colour: Any, says: str) -> None:
     with pytest.raises(DuotoneError, match=says):
         ColouredGraph.from_networkx(nx.path_graph(2), colour)
+
+
+def test_an_attribute_of_another_name(tmp_path: Path) -> None:
+    figure = families.figure_2()
+    plain = figure.to_networkx()
+    for d in plain:
+        plain.nodes[d]["vote"] = plain.nodes[d].pop("colour") == "blue"
+    nx.write_graphml(plain, tmp_path / "g.graphml")
+    nx.write_gml(plain, tmp_path / "g.gml")
+    (tmp_path / "g.json").write_text(json.dumps(nx.node_link_data(plain, edges="edges")))
+    for name in ("g.graphml", "g.gml", "g.json"):
+        assert _same(figure, read_graph(tmp_path / name, colour="vote"))
+        with pytest.raises(DuotoneError, match="node a has no attribute colour"):
+            read_graph(tmp_path / name)
+        with pytest.raises(DuotoneError, match="or the blue nodes, one of the two"):
+            read_graph(tmp_path / name, colour="vote", blue=["a"])
+
+
+def test_gml_without_labels(tmp_path: Path) -> None:
+    (tmp_path / "g.gml").write_text("graph [ node [ id 1 colour 1 ] node [ id 7 colour 0 ] edge [ source 1 target 7 ] ]")
+    assert read_graph(tmp_path / "g.gml").neighbours(7) == (1,)

@@ -43,11 +43,16 @@ HINTS = 5
 
 @takes(privacy=PRICE)
 def design(
-    graph: Annotated[Path, typer.Argument(help="GraphML, node-link JSON, or a CSV or Parquet edge list with --blue.")],
+    graph: Annotated[
+        Path, typer.Argument(help="GraphML, GML, node-link JSON, or an edge list (CSV, Parquet, text) with --blue.")
+    ],
     privacy: ApproxDP,
     boundary: Annotated[
         str, typer.Option(metavar="balanced|M|h=3/5,M", help="Pr[truth] on the blue boundary; M alone is for all others.")
     ] = "balanced",
+    colour: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The node attribute that is the colour, if not `colour`.")
+    ] = None,
     blue: Annotated[str | None, typer.Option(metavar="a,b,c", help="The blue nodes.")] = None,
     blue_from: Annotated[Path | None, typer.Option(metavar="FILE", help="A CSV or Parquet file of the blue nodes.")] = None,
     as_json: AsJson = False,
@@ -64,7 +69,7 @@ def design(
         raise DuotoneError("give --blue or --blue-from, one of the two")
     if blue is None and blue_from is None and graph.suffix in EDGE_LISTS:
         raise DuotoneError("an edge list has no colours: name the blue nodes (--blue a,b,c)")
-    coloured = read_graph(graph, blue=blue_from if blue is None else listed(blue))
+    coloured = read_graph(graph, colour=colour, blue=blue_from if blue is None else listed(blue))
     fixed = optimal.values_from(boundary, coloured) if "=" in boundary else boundary.strip()
     mechanism = optimal.design(coloured, privacy, fixed)
     if small(len(coloured), len(coloured.indices)):

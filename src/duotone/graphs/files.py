@@ -1,4 +1,4 @@
-"""Graphs in files: GraphML, node-link JSON, and edge lists in CSV or Parquet.
+"""Graphs in files: GraphML, GML, node-link JSON, and edge lists in CSV, Parquet or plain text.
 
 DuckDB reads, numbers and streams edge lists, so that no edge is ever a Python object.
 """
@@ -17,11 +17,13 @@ import numpy as np
 
 from duotone.errors import DuotoneError, MissingExtra
 from duotone.graphs.edges import compressed
-from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.graph import BUDGETS, ColouredGraph, carries_a_budget
 from duotone.privacy.definition import Array
 from duotone.resources import literal_path, temporary_folder
 
-EDGE_LISTS = (".csv", ".parquet")
+PLAIN = (".edgelist", ".edges", ".txt")
+"""Endings of edge lists whose nodes are separated by spaces or tabs, as networkx writes them."""
+EDGE_LISTS = (".csv", ".parquet", *PLAIN)
 """Endings of files with edges but no colours."""
 CHUNK = 2**22
 """Edges fetched at a time."""
@@ -30,13 +32,17 @@ IN_MEMORY = 2**26
 HEADS = [("source", "target"), ("from", "to")]
 
 
-def read_graph(path: str | Path, *, blue: Iterable[str] | Path | None = None) -> ColouredGraph:
-    """Read a graph from a file: GraphML or node-link JSON with a node attribute `colour`, or an edge list (CSV or
-    Parquet, two columns) and its blue nodes, given by name or as a file (a `Path`) that lists them.
+def read_graph(path: str | Path, *, colour: str | None = None, blue: Iterable[str] | Path | None = None) -> ColouredGraph:
+    """Read a graph from a file: GraphML, GML or node-link JSON with a node attribute `colour`, or one of another name; or
+    an edge list and its blue nodes, given by name or as a file (a `Path`) that lists them.
 
-    In a CSV file a row with one name is a node without neighbours, and a first row `source,target` is a header.
+    An edge list is CSV, Parquet (two columns) or text with spaces between two nodes (.edgelist, .edges, .txt). In CSV
+    and text a row with one name is a node without neighbours. In CSV a first row `source,target` is a header; in text
+    `#` starts a comment, and the attributes that networkx writes (`{'weight': 3}`) are left out.
     """
     file = Path(path)
+    if not (colour is None or blue is None):
+        raise DuotoneError("give the attribute that is the colour, or the blue nodes, one of the two")
     if file.suffix in EDGE_LISTS:
         if blue is None:
             raise DuotoneError("an edge list has no colours: name the blue nodes")
@@ -47,11 +53,11 @@ def read_graph(path: str | Path, *, blue: Iterable[str] | Path | None = None) ->
         raise DuotoneError(f"cannot read {file}: {error.strerror}") from None
     if blue is not None:
         if isinstance(blue, Path):
-            raise DuotoneError("a file of blue nodes goes with an edge list (.csv or .parquet)")
+            raise DuotoneError(f"a file of blue nodes goes with an edge list ({', '.join(EDGE_LISTS)})")
         chosen = _chosen(blue, {str(name) for name in graph})
         for name, data in graph.nodes(data=True):
             data["colour"] = "blue" if str(name) in chosen else "red"
-    return ColouredGraph.from_networkx(graph)
+    return ColouredGraph.from_networkx(graph, colour or "colour")
 
 
 def _chosen(blue: Iterable[str], names: set[str]) -> set[str]:
@@ -62,9 +68,14 @@ def _chosen(blue: Iterable[str], names: set[str]) -> set[str]:
 
 
 def read_networkx(file: Path, name: str) -> Any:
-    """The networkx graph of a GraphML or node-link JSON file; errors call the file by `name`."""
+    """The networkx graph of a GraphML, GML or node-link JSON file; errors call the file by `name`."""
     import networkx as nx
 
+    if file.suffix == ".gml":
+        try:
+            return _read_gml(file)
+        except (nx.NetworkXError, LookupError, ValueError) as error:
+            raise DuotoneError(f"{name} is not a GML file: {error}") from None
     if file.suffix == ".graphml":
         from xml.etree.ElementTree import ParseError
 
@@ -79,7 +90,19 @@ def read_networkx(file: Path, name: str) -> Any:
             return nx.node_link_graph(data, edges="edges" if "edges" in data else "links")
         except (KeyError, TypeError, ValueError, nx.NetworkXError, AttributeError):
             raise DuotoneError(f"{name} is not node-link JSON (nodes and edges)") from None
-    raise DuotoneError(f"{name} must end in .graphml, .json, .csv or .parquet")
+    raise DuotoneError(f"{name} must end in .graphml, .gml, .json, or, for an edge list, {', '.join(EDGE_LISTS)}")
+
+
+def _read_gml(file: Path) -> Any:
+    """Nodes are called by their labels, or by their numbers where they have no labels."""
+    import networkx as nx
+
+    try:
+        return nx.read_gml(file)
+    except nx.NetworkXError as error:
+        if "has no 'label'" not in str(error):
+            raise
+        return nx.read_gml(file, label="id")
 
 
 def _read_edge_list(file: Path, blue: Iterable[str] | Path) -> tuple[tuple[Array, Array], Array, Sequence[Hashable]]:
@@ -127,13 +150,16 @@ def _load(database: Any, file: Path) -> None:
     try:
         if file.suffix == ".parquet":
             _load_parquet(database, file)
+        elif file.suffix in PLAIN:
+            _load_plain(database, file)
         else:
             _load_csv(database, file)
     except duckdb.Error as error:
         if file.suffix == ".parquet":
             raise DuotoneError(f"{file} is not a Parquet file, or a broken one") from None
         if any(word in str(error).lower() for word in ("unicode", "utf-8", "encod")):
-            raise DuotoneError(f"{file} is not a CSV file in UTF-8") from None
+            kind = "text" if file.suffix in PLAIN else "a CSV file"
+            raise DuotoneError(f"{file} is not {kind} in UTF-8") from None
         raise _row(file) from None
 
 
@@ -168,6 +194,24 @@ def _load_csv(database: Any, file: Path) -> None:
         raise _row(file)
     database.execute("CREATE TABLE edges AS SELECT a, b FROM lines WHERE b IS NOT NULL")
     database.execute("CREATE TABLE alone AS SELECT a AS name FROM lines WHERE b IS NULL")
+
+
+def _load_plain(database: Any, file: Path) -> None:
+    lines = (
+        "SELECT trim(string_split(line, '#')[1], ' \t\r') AS line FROM read_csv(?, header=false, auto_detect=false, "
+        "delim='\x01', quote='', escape='', comment='', strict_mode=false, columns={'line': 'VARCHAR'}, nullstr='\x02')"
+    )
+    parts = r"regexp_extract(line, '^(\S+)(?:\s+(\S+))?(?:\s+(\{.*\}))?$', ['a', 'b', 'data'])"
+    database.execute(f"CREATE TABLE lines AS SELECT {parts} AS parts FROM ({lines}) WHERE line <> ''", [literal_path(file)])
+    if database.execute("SELECT count(*) FROM lines WHERE parts.a = ''").fetchone()[0]:
+        raise _row(file)
+    written = "|".join(sorted(BUDGETS))
+    found = f"regexp_extract(lower(parts.data), '[''\"]({written})[''\"]\\s*:', 1)"
+    budget = database.execute(f"SELECT max({found}) FROM lines").fetchone()[0]
+    if budget:
+        raise carries_a_budget("an edge", budget)
+    database.execute("CREATE TABLE edges AS SELECT parts.a AS a, parts.b AS b FROM lines WHERE parts.b <> ''")
+    database.execute("CREATE TABLE alone AS SELECT parts.a AS name FROM lines WHERE parts.b = ''")
 
 
 def _number(database: Any) -> tuple[int, Sequence[Hashable]]:

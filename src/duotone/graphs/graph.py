@@ -384,7 +384,12 @@ def _require_no_budget(graph: Any) -> None:
     for place, attributes in places:
         for data in attributes:
             if budget := next((str(name) for name in data if str(name).lower() in BUDGETS), None):
-                raise DuotoneError(
-                    f"{place} has an attribute {budget}, which would be ignored: every pair of neighbours has the budget that "
-                    "is given to design; remove the attribute"
-                )
+                raise carries_a_budget(place, budget)
+
+
+def carries_a_budget(place: str, attribute: str) -> DuotoneError:
+    """The error about a graph with a budget on an edge, on a node or of its own."""
+    return DuotoneError(
+        f"{place} has an attribute {attribute}, which would be ignored: every pair of neighbours has the budget that is given "
+        "to design; remove the attribute"
+    )
