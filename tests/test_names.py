@@ -35,7 +35,7 @@ COMMAND = {
     "inspect": {"as_json"},
     "declare": {"out", "force"},
     "budget": {"each_epsilon", "each_delta", "as_json", "draw"},
-    "design": {"blue", "blue_from", "as_json", "draw", "certificate"},
+    "design": {"colour", "blue", "blue_from", "as_json", "draw", "certificate"},
     "line": {"blue", "red", "blue_at_boundary", "as_json", "draw", "certificate"},
     "check": {"mechanism", "as_json"},
     "audit": {"target", "left", "right", "draws", "confidence", "as_json", "draw"},
