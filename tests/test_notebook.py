@@ -129,6 +129,33 @@ def shown(cell: Any) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+def test_an_error_is_one_sentence_and_all_of_it_if_it_is_asked_for(tmp_path: Path) -> None:
+    book, executed = tmp_path / "wrong.ipynb", tmp_path / "executed.ipynb"
+    ask = "import duotone, pyarrow\nduotone.ask(pyarrow.table({'x': [1]}), 'avg(x) > 0.5', epsilon=1, bound={})"
+    cell: dict[str, Any] = {
+        "cell_type": "code",
+        "metadata": {"tags": ["raises-exception"]},
+        "outputs": [],
+        "execution_count": None,
+    }
+    cells = [{**cell, "id": f"cell{place}", "source": source} for place, source in enumerate([ask, "%tb"])]
+    book.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    done = subprocess.run([sys.executable, "-c", EXECUTE, book, executed], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (wrong,), again = (cell["outputs"] for cell in json.loads(executed.read_text())["cells"])
+    assert wrong["traceback"] == ["UnknownOption: bound is not known: bounds is"]
+    everything = json.dumps(again)
+    assert "Traceback (most recent call last)" in everything
+    assert "require_known" in everything
+
+
+def test_an_error_without_a_notebook_is_as_ever() -> None:
+    error = DuotoneError("give an epsilon")
+    shell = error._render_traceback_(), "".join(error._render_traceback_())
+    assert shell == (["DuotoneError: give an epsilon"], "duotone.errors.DuotoneError: give an epsilon\n")
+
+
+@pytest.mark.slow
 def test_the_example_in_a_real_kernel(tmp_path: Path) -> None:
     """Every cell runs; a prepared question and answers are pages, a picture is a picture, and nothing is said beside it."""
     book, executed = EXAMPLES / "first_hour.ipynb", tmp_path / "executed.ipynb"

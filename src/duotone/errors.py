@@ -9,6 +9,7 @@ ValueError
     ├── UnreadableColumn  a question about a column whose type no rule reads
     ├── UnknownColumn   a name that no column has
     ├── FailedTrial     a question that failed on made-up tables; `code` and `report` reproduce it
+    ├── UnknownOption   an option that a function does not take; a TypeError, too
     ├── DatasetError    mistakes in a dataset's declaration, each with its key
     ├── OfficeError     mistakes in an office file, one sentence each
     ├── LedgerError     a ledger cannot be used; nothing was released
@@ -20,16 +21,33 @@ ValueError
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Hashable, Iterable
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple, Self
 
 
+def got(value: object) -> str:
+    """A wrong value, as an error shows it: a text is called one, since it may look like a number.
+
+    >>> got("3"), got(3.5), got([3])
+    ('the text "3"', '3.5', 'list')
+    """
+    if isinstance(value, str):
+        return f'the text "{value:.60}"' if value.isprintable() else f"the text {value!r:.60}"
+    plain = value is None or isinstance(value, bool | int | float | Fraction)
+    return f"{value!s:.60}" if plain else type(value).__name__
+
+
 class DuotoneError(ValueError):
-    """Invalid input, in one sentence. An error is pickled as its arguments."""
+    """Invalid input, in one sentence. An error is pickled as its arguments.
+
+    A notebook shows the sentence alone, and where it was raised when it is asked again (`%tb`).
+    """
 
     _made_of: tuple[tuple[Any, ...], dict[str, Any]]
+    _shown = False
 
     def __new__(cls, *given: Any, **named: Any) -> Self:  # noqa: D102
         error = super().__new__(cls, *given, **named)
@@ -39,6 +57,11 @@ class DuotoneError(ValueError):
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         given, named = self._made_of
         return partial(type(self), **named), given
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows of it."""
+        again, self._shown = self._shown, True
+        return traceback.format_exception(self) if again else [f"{type(self).__name__}: {self}"]
 
 
 class Infeasible(DuotoneError):
@@ -112,6 +135,10 @@ class FailedTrial(DuotoneError):
             f"this question failed its own trial on made-up tables ({what}, code {code}), so it is not asked and nothing is "
             "charged: please report it"
         )
+
+
+class UnknownOption(DuotoneError, TypeError):
+    """An option that a function does not take: a similar one is named, or all of them."""
 
 
 class Mistake(NamedTuple):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from duotone import ApproxDP, DuotoneError, ask
+from duotone.line.table import Outcome
 from duotone.model.answer import CountLimit, in_words
 from duotone.tables.answers import Answers
 
@@ -67,3 +70,27 @@ def test_a_record_in_words() -> None:
     assert in_words("too close to call", BUDGET, "balanced") == "too close to call"
     assert in_words(-1, BUDGET, "balanced") == "no, p = 0.27"
     assert in_words({"count": 40}, BUDGET, "balanced") == "a count of about 40"
+
+
+def test_one_of_several_is_compared_with_one_of_them() -> None:
+    which = ask(TABLE, "mode(town)", ApproxDP(1, "1e-6"), groups=["Ely", "Wells"])
+    assert which.among == ("Ely", "Wells")
+    assert which == which.answer
+    assert which != "Wells" or which == "Wells"
+    for other, said in (("ely", 'the text "ely"'), ("yes", 'the text "yes"'), (True, "True")):
+        with pytest.raises(DuotoneError, match=f"^the answer is one of Ely, Wells: compare it with one of them, got {said}$"):
+            _ = which == other
+    with pytest.raises(DuotoneError, match="neither yes nor no"):
+        bool(which)
+
+
+def test_one_that_may_be_too_close_to_call() -> None:
+    yes, close = (replace(answered("count(*) > 1"), answers={(): said}) for said in (Outcome.YES, Outcome.TOO_CLOSE))
+    for said, equal in (("yes", True), (True, True), ("no", False), (False, False), ("too close to call", False)):
+        assert (yes == said) is equal
+        assert (close == said) is (said == "too close to call")
+    for one in (yes, close):
+        with pytest.raises(DuotoneError, match='compared with "yes" or "no"'):
+            _ = one == "too close"
+    with pytest.raises(DuotoneError, match="neither yes nor no"):
+        bool(close)

@@ -203,7 +203,7 @@ def test_clear_answers(question: str, options: dict[str, Any], answer: str) -> N
 
 def test_an_answer_is_a_word_in_every_form() -> None:
     given = ask(STAYS, "mode(ward)", **USUAL, **WARDS)
-    assert (given.answer, str(given), given == "A", given == "B", given == True) == ("A", "A", True, False, False)  # noqa: E712
+    assert (given.answer, str(given), given == "A", given == "B", given == 1) == ("A", "A", True, False, False)
     assert (dict(given.answers), given.margins, given.estimates, given.how_sure) == ({(): "A"}, {}, {}, "")
     assert repr(given).startswith("<Answers: A; ApproxDP(epsilon=1.0, delta=1/1000000); exact distance; wrong with probability")
     assert "was answered A with differential privacy, ε = 1, δ = 1e-06 per row" in given.quote()

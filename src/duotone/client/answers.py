@@ -81,6 +81,11 @@ class RemoteAnswers(Released, _Said):
     fetch: Callable[[str, int], Document]
     """Fetches the certificate of a dataset's charge."""
 
+    @property
+    def among(self) -> tuple[str, ...]:
+        """The possible answers, if the question is which of several is true; else empty."""
+        return tuple(self.document.get("among") or ())
+
     def __str__(self) -> str:
         if not self.grouped:
             scope = f", {parts['scope']}" if (parts := self.document.get("by_parts")) else ""

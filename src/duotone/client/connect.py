@@ -12,6 +12,7 @@ from duotone.client.answers import RemoteAnswers, RemotePreview, Waiting, read_r
 from duotone.client.transport import Asked, Transport, as_body, budget_terms, open_transport, question_terms, written
 from duotone.desk.operations import OPERATIONS, Document
 from duotone.errors import DuotoneError, MissingExtra, ServiceError
+from duotone.model.checks import known_options
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 
@@ -21,6 +22,7 @@ WAIT = 600.0
 kind."""
 
 
+@known_options
 def connect(
     url: str,
     *,

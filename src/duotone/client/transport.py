@@ -18,6 +18,7 @@ from duotone.desk.callers import is_loopback
 from duotone.desk.operations import Document, Operation
 from duotone.desk.terms import OWNERS
 from duotone.errors import DuotoneError, OverBudgetThere, ServiceError
+from duotone.model.checks import require_known
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, show
 
@@ -172,7 +173,7 @@ def question_terms(question: str | None, by: str | Sequence[str] | None, privacy
     for name in given.keys() - Asked.__annotations__.keys():
         if name in OWNERS:
             raise DuotoneError(f"{name} is declared by the dataset's owner: leave it out")
-        raise TypeError(f"unexpected keyword argument {name!r}")
+        require_known([name], [*Asked.__annotations__, "by"])
     if given.get("groups") not in (None, "listed", "private"):
         raise DuotoneError('groups must be "listed" (the owner\'s list) or "private" (select groups privately)')
     costs = given.get("costs")

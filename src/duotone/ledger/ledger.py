@@ -27,6 +27,7 @@ from duotone.ledger.registration import latest_time, load
 from duotone.ledger.request import Forms, Request, Standing, standing
 from duotone.ledger.statement import ClearAnswers
 from duotone.ledger.stores import SKEW, Entries, Store, open_store
+from duotone.model.checks import known_options
 from duotone.model.cost import AnsweredBefore, Charge, CloseCallCharge, Cost, Left, Quote, Receipt
 
 LONGEST_WAIT = 10**6
@@ -307,6 +308,7 @@ class Ledger(Owned):
         self._store.close()
 
 
+@known_options
 def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
     """A ledger by its place: a file, or a Postgres URL. If it is busy, wait for `wait` seconds.
 

@@ -23,7 +23,7 @@ from duotone.ledger.stores import SKEW, Entries, Store
 from duotone.ledger.stores.store import Scan
 from duotone.ledger.verify import Verdict, verify
 from duotone.line.three_way import ThreeWay
-from duotone.model.checks import AccountName
+from duotone.model.checks import AccountName, known_options
 from duotone.model.notice import Notice
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
@@ -52,6 +52,7 @@ class Owned(ABC):
     @abstractmethod
     def _now(self) -> datetime: ...
 
+    @known_options
     def register(
         self,
         dataset: str,
@@ -94,6 +95,7 @@ class Owned(ABC):
             body = {"kind": "version", "v": VERSION, "dataset": dataset, "version": version, **signed(by)}
             self._append(entries, body, state.after(body))
 
+    @known_options
     def allow(
         self,
         dataset: str,

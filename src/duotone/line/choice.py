@@ -9,7 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, got
 from duotone.line.mechanism import Boundary, LineMechanism, balanced
 from duotone.line.table import line_table
 from duotone.line.which import Which
@@ -132,7 +132,7 @@ def required(wrong: Given, people: int) -> Fraction:
     if not 0 < limit <= Fraction(1, 2):
         raise DuotoneError(f"how often an answer may be wrong is a probability above 0 and at most 1/2, got {wrong}")
     if type(people) is not int or not 1 <= people <= 10**9:
-        raise DuotoneError(f"the people who would flip an answer are a whole number from 1 to {10**9}, got {people!s:.60}")
+        raise DuotoneError(f"the people who would flip an answer are a whole number from 1 to {10**9}, got {got(people)}")
     return limit
 
 

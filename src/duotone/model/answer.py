@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from duotone.errors import DuotoneError, MissingExtra
+from duotone.errors import DuotoneError, MissingExtra, got
 from duotone.line.mechanism import on_line
 from duotone.line.noise import Margin, Noise, Sure, same_answer
-from duotone.line.table import Outcome, line_table
+from duotone.line.table import THREE_WAY, Outcome, line_table
 from duotone.line.which import WHICH
 from duotone.model.cost import SELECTED, SHARED
 from duotone.privacy.text import Definition
@@ -110,6 +110,11 @@ class Released(Sure):
     grouped: bool
 
     @property
+    def among(self) -> tuple[str, ...]:
+        """The possible answers, if the question is which of several is true; else empty."""
+        return ()
+
+    @property
     def has_margins(self) -> bool:
         """Whether its answers have margins; also true if no group is shown."""
         return bool(self.margins)
@@ -164,11 +169,16 @@ class Released(Sure):
         if isinstance(other, type(self)):
             return vars(self) == vars(other)
         if not self.grouped and isinstance(self.answer, str):
+            if isinstance(other, bool | np.bool_) or (isinstance(other, str) and other not in self.among):
+                raise DuotoneError(
+                    f"the answer is one of {', '.join(self.among)}: compare it with one of them, got {got(other)}"
+                )
             return self.answer == other
-        if isinstance(other, bool | np.bool_ | str):
-            close = self.answer is Outcome.TOO_CLOSE
-            return other == str(Outcome.TOO_CLOSE) if close else same_answer(self.answer, other)
-        return NotImplemented
+        if isinstance(self.answer, Outcome) and isinstance(other, str) and other in map(str, THREE_WAY):
+            return other == str(self.answer)
+        if self.answer is Outcome.TOO_CLOSE and isinstance(other, bool | np.bool_):
+            return False
+        return same_answer(self.answer, other)
 
     __hash__ = None  # type: ignore[assignment]  # what it was computed from is in dicts
 

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 from duotone.errors import DatasetError, DuotoneError
 from duotone.model import checks
-from duotone.model.checks import COHORT, AccountName, Checked, Mistakes, Neighbours, Reduction, Type, unknown
+from duotone.model.checks import (
+    COHORT,
+    AccountName,
+    Checked,
+    Mistakes,
+    Neighbours,
+    Reduction,
+    Type,
+    require_known,
+    unknown,
+)
 from duotone.model.notice import Notice
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, number, show
@@ -230,6 +240,10 @@ class Dataset:
 
         def __init__(self, source: Any, **declared: Any) -> None: ...
 
+    def __new__(cls, *_: Any, **declared: Any) -> Self:  # noqa: D102
+        require_known(declared, [*KEYS, "made_by"])
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         mistakes = Mistakes()
         if self.source is None or (isinstance(self.source, str) and not self.source):
@@ -299,6 +313,7 @@ class Dataset:
 
     def further(self, **keys: Any) -> Self:
         """The same with more keys; one that is declared already is refused."""
+        require_known(keys, KEYS)
         if twice := self.declared(keys):
             raise DuotoneError(f"the dataset declares that already: leave {' and '.join(twice)} out, or change the dataset")
         return replace(self, **keys) if keys else self

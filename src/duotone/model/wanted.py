@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, got
 from duotone.line.choice import LineOrWhich, least_epsilon, required
 from duotone.model.notice import Refusal
 from duotone.privacy.approx_dp import ApproxDP
@@ -50,7 +50,7 @@ class OneOf:
 
     def __post_init__(self) -> None:
         if not (type(self.many) is int and 1 <= self.many <= MOST):
-            raise DuotoneError(f"one_of is a number of answers, a whole number from 1 to {MOST}, got {self.many!s:.60}")
+            raise DuotoneError(f"one_of is a number of answers, a whole number from 1 to {MOST}, got {got(self.many)}")
 
     def shared(self, questions: int) -> OneOf:
         """An even share of it."""
@@ -111,7 +111,7 @@ def budget_of(
     if not named:
         raise Refusal("budget missing")
     if named == ["definition"] and not isinstance(privacy, Definition | Wanted):
-        said = f"write epsilon={privacy}" if isinstance(privacy, int | float | str) else f"got {type(privacy).__name__}"
+        said = f"write epsilon={privacy}" if isinstance(privacy, int | float | str) else f"got {got(privacy)}"
         raise DuotoneError(f'a budget is epsilon=1, delta=1e-6, or an ApproxDP, as ApproxDP(1, "1e-6"): {said}')
     if len(named) > 1 or (delta is not None and named[0] in ("definition", "one_of")):
         raise Refusal("two budgets")

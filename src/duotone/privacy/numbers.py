@@ -9,7 +9,7 @@ from numbers import Rational, Real
 
 import gmpy2
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, got
 
 Number = Fraction | float
 """Exact (`Fraction`) or float64 (`float`)."""
@@ -28,16 +28,16 @@ def number(value: object, name: str = "number") -> Number:
     >>> number("1/10"), number("0.1"), number(0.1), number(3)
     (Fraction(1, 10), Fraction(1, 10), 0.1, Fraction(3, 1))
     """
-    if isinstance(value, Rational):
+    if isinstance(value, Rational) and not isinstance(value, bool):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, str | Decimal):
         try:
             return _parsed(str(value))
         except (ValueError, OverflowError, ZeroDivisionError):
             raise DuotoneError(f"{name} must be a decimal or a fraction such as 0.1 or 1/10, got {value}") from None
-    if isinstance(value, Real):
+    if isinstance(value, Real) and not isinstance(value, bool):
         return float(value)
-    raise DuotoneError(f"{name} must be a number, got {type(value).__name__}")
+    raise DuotoneError(f"{name} must be a number, got {got(value)}")
 
 
 def exact(value: object, name: str = "number") -> Fraction:

@@ -266,6 +266,11 @@ class Answers(Released):
         return bool(self.facts.by)
 
     @property
+    def among(self) -> tuple[str, ...]:
+        """The possible answers, if the question is which of several is true; else empty."""
+        return self.facts.terms.answers if isinstance(self.facts.terms, WhichTerms) else ()
+
+    @property
     def estimates(self) -> Mapping[Key, int]:  # type: ignore[override]
         """For a single count of people: the estimated count, by group."""
         count = self.facts.terms.count

@@ -7,9 +7,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, got
 from duotone.ledger.ledger import Ledger, opened_ledger
-from duotone.model.dataset import Dataset
+from duotone.model.checks import options_of, require_known
+from duotone.model.dataset import KEYS, Dataset
 from duotone.model.wanted import Wanted, budget_of
 from duotone.privacy.text import Definition
 from duotone.tables.answers import Answers
@@ -52,6 +53,7 @@ def ask(
     charged, by_parts = (ledger, dataset, again, asker), options.get("parts") is not None
     options = options if by_parts else {key: value for key, value in options.items() if key != "parts"}
     checked: Any = prepare_by_parts if by_parts else prepare
+    require_known(options, [*options_of(ask, checked), *KEYS])
     return answered(checked, source, question, privacy, options, charged, close_calls=not _priced(privacy, options))
 
 
@@ -79,6 +81,7 @@ def ask_all(
     >>> [str(answer) for answer in ask_all(votes, ["count(*) > 500", "mode(vote) = 'N'"], epsilon=1, delta=1e-6)]
     ['yes', 'no']
     """
+    require_known(options, [*options_of(ask_all, prepare_all), *KEYS])
     ledger, dataset = _charged(source, ledger, dataset, again, asker)
     if ledger is None:
         with prepare_all(source, questions, privacy, **{"together": True, **options}) as prepared:
@@ -114,6 +117,7 @@ def select_groups(
     >>> list(select_groups(visits, "town", epsilon=1, delta=1e-13, unit="person", max_groups=1).answers)
     [('Ely',)]
     """
+    require_known(options, [*options_of(select_groups, prepare_groups), *KEYS])
     return answered(prepare_groups, source, by, privacy, options, (ledger, dataset, again, asker))
 
 
@@ -142,6 +146,7 @@ def ask_any(
     >>> print(ask_any(stays, "corr(age, days) > 0.2", parts=31, epsilon=1, delta=1e-6))
     yes, in most of 31 random parts of the rows
     """
+    require_known(options, [*options_of(ask_any, prepare_by_parts), *KEYS])
     options, charged = {**options, "parts": parts}, (ledger, dataset, again, asker)
     close_calls = not _priced(privacy, options)
     return answered(prepare_by_parts, source, question, privacy, options, charged, close_calls=close_calls)
@@ -181,6 +186,8 @@ def answered(
 
 def _charged(source: Any, ledger: Any, dataset: str | None, again: bool, asker: str | None) -> tuple[Any, str | None]:
     """The ledger and the dataset that are charged: the given ones, or those that a `Dataset` names."""
+    if not isinstance(again, bool):
+        raise DuotoneError(f"again must be True or False, got {got(again)}")
     if isinstance(source, Dataset):
         ledger, dataset = (source.ledger if ledger is None else ledger), (source.in_ledger if dataset is None else dataset)
     if ledger is None and (again or asker is not None or (dataset is not None and not isinstance(source, Dataset))):

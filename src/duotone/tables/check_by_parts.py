@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from duotone.line.three_way import ThreeWay
+from duotone.model.checks import options_of
 from duotone.model.dataset import Dataset, Unused, at_once
 from duotone.model.notice import Notice, Refusal
 from duotone.model.wanted import Wanted
@@ -52,7 +53,8 @@ def prepare_by_parts(
     """
     require_parts(parts, part_seconds, part_memory)
     given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "wrong": wrong, "one_of": one_of, "price": price}
-    dataset, budget = dataset_and_budget(source, privacy, declared, people=people, **given)
+    known = options_of(prepare_by_parts)
+    dataset, budget = dataset_and_budget(source, privacy, declared, known, people=people, **given)
     strict = strict or not isinstance(source, Dataset)
     if strict and (dataset.also or dataset.public):
         raise Refusal("tables beside parts")

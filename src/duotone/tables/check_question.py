@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, got
 from duotone.ledger.accounts import Account
 from duotone.line.choice import boundary_for_costs, shared_by
 from duotone.line.groups import size_line
@@ -16,6 +16,7 @@ from duotone.line.mechanism import balanced
 from duotone.line.three_way import ThreeWay
 from duotone.line.which import Which
 from duotone.model.answer import Key
+from duotone.model.checks import options_of
 from duotone.model.dataset import Dataset, Note, Unused, at_once
 from duotone.model.notice import Notice, Refusal, why
 from duotone.model.terms import DefiniteTerms, PaidTerms, Terms, ThreeWayTerms, WhichTerms
@@ -108,7 +109,7 @@ def prepare(
     where that takes half as many: at (1, 10^−6) from about 8 groups on.
     """
     given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "wrong": wrong, "one_of": one_of, "price": price}
-    dataset, budget = dataset_and_budget(source, privacy, declared, people=people, **given)
+    dataset, budget = dataset_and_budget(source, privacy, declared, options_of(prepare), people=people, **given)
     if isinstance(budget, ThreeWay) and not all(each is None for each in (costs, margins, dataset.max_groups)):
         raise Refusal("options of definite answers")
     note = pass_over if isinstance(source, Dataset) else at_once
@@ -119,12 +120,12 @@ QuestionBudget = Definition | ThreeWay | ToPrice
 
 
 def dataset_and_budget(
-    source: Any, privacy: object, declared: Mapping[str, Any], *, people: Any = None, **given: Any
+    source: Any, privacy: object, declared: Mapping[str, Any], options: Collection[str], *, people: Any = None, **given: Any
 ) -> tuple[Dataset, QuestionBudget]:
     """The dataset and the budget, from the keywords of a question, or of several that share it: `people` belongs to the budget
     if an error is wanted (`wrong`), and else labels the dataset."""
     wrong = given.get("wrong") is not None
-    dataset = declared_by(source, declared if people is None or wrong else {**declared, "people": people})
+    dataset = declared_by(source, declared if people is None or wrong else {**declared, "people": people}, options)
     plain = all(each is None for each in given.values())
     if isinstance(privacy, ThreeWay) and not plain:
         raise Refusal("options of definite answers")
@@ -185,6 +186,8 @@ def question_terms(
 ) -> tuple[Terms, int]:
     """The terms of a question, and the most groups in which a person counts."""
     by = () if asked is None or asked.of_groups else asked.by
+    if not (margins is None or isinstance(margins, bool)):
+        raise DuotoneError(f"margins must be True, False or None, got {got(margins)}")
     if asked is not None and asked.answers:
         if isinstance(budget, ThreeWay) or costs is not None or margins:
             raise Refusal("options of yes and no")
@@ -338,7 +341,7 @@ def prepare_all(
     if isinstance(questions, str) or not questions:
         raise DuotoneError("questions must be a list of at least one")
     given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "wrong": wrong, "one_of": one_of, "price": price}
-    dataset, budget = dataset_and_budget(source, privacy, declared, people=people, **given)
+    dataset, budget = dataset_and_budget(source, privacy, declared, options_of(prepare_all), people=people, **given)
     strict = strict or not isinstance(source, Dataset)
     share = budget if each or isinstance(budget, ThreeWay) else budget.split(len(questions))
     with ExitStack() as stack:
@@ -409,7 +412,7 @@ def prepare_groups(
     """Prepare the question which groups there are: with their sizes, or by many groups without (`margins` as for
     `prepare`). It has no wrong answer, so its budget is no wanted error."""
     given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "one_of": one_of, "price": price}
-    dataset, wanted = dataset_and_budget(source, privacy, declared, **given)
+    dataset, wanted = dataset_and_budget(source, privacy, declared, options_of(prepare_groups), **given)
     if isinstance(wanted, ThreeWay):
         raise DuotoneError("which groups there are is never too close to call: give epsilon and delta")
     if isinstance(wanted, ToPrice) and isinstance(wanted.wanted, WantedError):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 from duotone.errors import DuotoneError, UnknownColumn, UnopenedTable
 from duotone.model.answer import Key
-from duotone.model.checks import unknown
+from duotone.model.checks import require_known
 from duotone.model.dataset import KEYS, OPENING, Bounds, Dataset, Note, Unused, at_once
 from duotone.model.notice import Notice, Refusal, why
 from duotone.tables.engine_conformance import require_conforming
@@ -30,12 +30,12 @@ from duotone.tables.sql.read_question import value_name
 from duotone.tables.sql.syntax import unknown_in
 
 
-def declared_by(source: Any, declared: Mapping[str, Any]) -> Dataset:
-    """The declarations: of a dataset with more keys, or of a source with its keys."""
+def declared_by(source: Any, declared: Mapping[str, Any], options: Collection[str] = ()) -> Dataset:
+    """The declarations: of a dataset with more keys, or of a source with its keys. A misspelt one may also mean one of the
+    `options` beside them."""
+    require_known(declared, [*options, *KEYS])
     if isinstance(source, Dataset):
         return source.further(**declared)
-    for key in declared.keys() - KEYS:
-        raise TypeError(f"{key} {unknown(key, KEYS)}")
     return Dataset(source, **declared)
 
 

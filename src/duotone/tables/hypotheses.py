@@ -9,9 +9,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, got
 from duotone.html import cell, table
 from duotone.ledger.ledger import Ledger
+from duotone.model.checks import options_of, require_known
+from duotone.model.dataset import KEYS
 from duotone.model.notice import Notice, Refusal
 from duotone.model.wanted import Wanted
 from duotone.privacy.numbers import Given, probability, show
@@ -217,6 +219,7 @@ def share_test(
     >>> tested.rejected, tested.p_value < 1e-5
     (True, True)
     """
+    require_known(options, [*options_of(share_test, prepare), *KEYS])
     test = share_test_of(hypothesis, alpha=alpha, sample_size=sample_size)
 
     def prepared(source: Any, _: str, budget: Any, **options: Any) -> Prepared:
@@ -232,7 +235,7 @@ def share_test_of(hypothesis: str, *, alpha: Given = "0.05", sample_size: int | 
     if not 0 < level < 1:
         raise DuotoneError(f"alpha must be between 0 and 1, got {show(level)}")
     if not (sample_size is None or (type(sample_size) is int and 1 <= sample_size <= MOST_PEOPLE)):
-        raise DuotoneError(f"sample_size is a whole number of people, at least 1, got {sample_size}")
+        raise DuotoneError(f"sample_size is a whole number of people, at least 1, got {got(sample_size)}")
     if sample_size is not None and (read.paired or read.of_two_groups):
         raise Refusal("sample_size of two shares")
     return ShareTest(read, level, sample_size)

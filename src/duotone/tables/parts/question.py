@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, got
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice, Refusal
 from duotone.questions.by_parts import parts_level
@@ -138,13 +138,11 @@ def require_parts(parts: int, seconds: int, memory: int) -> None:
     if not hasattr(os, "fork"):
         raise DuotoneError("parts are asked by processes that this system does not have: use Linux or macOS")
     if not (type(parts) is int and 1 <= parts <= MOST_PARTS and parts % 2):
-        raise DuotoneError(f"parts must be an odd number from 1 to {MOST_PARTS}, so that most of them agree, got {parts!s:.60}")
+        raise DuotoneError(f"parts must be an odd number from 1 to {MOST_PARTS}, so that most of them agree, got {got(parts)}")
     if not (type(seconds) is int and 1 <= seconds <= MOST_SECONDS):
-        raise DuotoneError(f"part_seconds must be a whole number from 1 to {MOST_SECONDS}, got {seconds!s:.60}")
+        raise DuotoneError(f"part_seconds must be a whole number from 1 to {MOST_SECONDS}, got {got(seconds)}")
     if not (type(memory) is int and LEAST_MEMORY <= memory <= MOST_MEMORY):
-        raise DuotoneError(
-            f"part_memory must be a whole number of MiB from {LEAST_MEMORY} to {MOST_MEMORY}, got {memory!s:.60}"
-        )
+        raise DuotoneError(f"part_memory must be a whole number of MiB from {LEAST_MEMORY} to {MOST_MEMORY}, got {got(memory)}")
 
 
 def rows_of(source: Source, declared: Dataset) -> Any:
