@@ -178,7 +178,8 @@ class Released(Sure):
             return other == str(self.answer)
         if self.answer is Outcome.TOO_CLOSE and isinstance(other, bool | np.bool_):
             return False
-        return same_answer(self.answer, other)
+        equal: bool = same_answer(self.answer, other)
+        return equal
 
     __hash__ = None  # type: ignore[assignment]  # what it was computed from is in dicts
 
