@@ -3,7 +3,8 @@
     python benchmarks/lines_of_code/count.py
 
 Lines are counted as formatted by ruff, without empty ones, comments and docstrings. A script runs where its library is
-installed: `opendp[polars]` and `smartnoise-sql` each need an environment of their own, so run this once in each.
+installed: `opendp[polars]`, `smartnoise-sql` and `tmlt.analytics` each need an environment of their own, so run this once
+in each.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 QUESTIONS = {"mean": "average stay above 5 days", "fifty": "fifty patients in a group", "wards": "one ward against another"}
-LIBRARIES = {"duotone": "duotone", "opendp": "opendp", "smartnoise": "snsql"}
+LIBRARIES = {"duotone": "duotone", "opendp": "opendp", "smartnoise": "snsql", "tumult": "tmlt"}
 
 
 def lines(script: Path) -> int:
