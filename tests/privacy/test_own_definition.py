@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from duotone import Charge, DuotoneError, balanced, design
+from duotone import ApproxDP, Charge, DuotoneError, balanced, design
 from duotone.graphs import families
+from duotone.line.mechanism import recurrence
 from duotone.privacy.definition import balance, certain_after, iterate
 
 
@@ -85,3 +86,95 @@ def test_what_is_no_definition_is_neither_used_nor_charged() -> None:
         balanced(1)  # type: ignore[arg-type]
     with pytest.raises(DuotoneError, match="a ledger charges for an ApproxDP or a RenyiDP"):
         Charge(balanced(GaussianDP(0.7)))
+
+
+class Exact:
+    """(ε, δ) once more, as its formula only."""
+
+    def __init__(self, ratio: str, delta: str) -> None:
+        self.ratio, self.delta = Fraction(ratio), Fraction(delta)
+
+    def step(self, x: Any) -> Any:
+        return min(1, self.ratio * x + self.delta, 1 - (1 - x - self.delta) / self.ratio)
+
+
+@pytest.mark.parametrize(("ratio", "delta"), [("2", "1/10"), ("1.3", "1/7"), ("3/2", "0"), ("1", "1/9"), ("1", "0")])
+def test_a_step_in_fractions_makes_exact_mechanisms(ratio: str, delta: str) -> None:
+    own, ours = Exact(ratio, delta), ApproxDP(exp_epsilon=ratio, delta=delta)
+    assert balance(own) == ours.balance()
+    graph = families.figure_2()
+    for boundary in ("balanced", "3/5", {"h": "3/5", "l": "3/5"}):
+        mechanism = design(graph, own, boundary)
+        assert mechanism.truth == design(graph, ours, boundary).truth
+        assert all(isinstance(t, Fraction) for t in mechanism.truth)
+        assert mechanism.check(own) == mechanism.check(ours)
+    one, other = balanced(own), balanced(ours)
+    assert [one.truth(level) for level in range(-5, 5)] == [other.truth(level) for level in range(-5, 5)]
+    assert one.certain == other.certain
+    floats = [float(t) for t in design(graph, ours, "0.6").truth]
+    assert [*design(graph, own, 0.6).truth] == pytest.approx(floats)
+
+
+def test_the_balance_of_a_curved_exact_step_is_rounded_down() -> None:
+    """Odds may grow fourfold: the balance is 2/3, which is no float."""
+
+    class Odds:
+        def step(self, x: Any) -> Any:
+            return 4 * x / (1 + 3 * x)
+
+    m = balance(Odds())
+    assert isinstance(m, Fraction)
+    assert 0 <= Fraction(2, 3) - m < Fraction(1, 2**53)
+    mechanism = design(families.figure_2(), Odds())
+    assert mechanism.check(Odds()).holds
+    assert float(mechanism["h"]) == pytest.approx(2 / 3)
+    exact = design(families.line(3, 3).graph(), Odds(), "2/3")
+    assert [str(t) for t in exact.truth] == ["32/33", "8/9", "2/3", "2/3", "8/9", "32/33"]
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        (lambda x: x / 2, r"step may not lower a probability: step\(1/1073741824\) = 1/2147483648"),
+        (lambda x: min(1.0, float(x) + 0.1) if x < 0.9 else 0.95, r"step may not lower a probability: step\(61/64\) = 0.95"),
+        (lambda x: max(x, 1 - x / 2), "step is not increasing: step"),
+        (lambda x: min(1, 2 * x), r"step\(11/32\) = 11/16, so step\(5/16\) must be at least 21/32, not 5/8"),
+        (lambda x: x * x if x > 2 else max(x, Fraction(1, 2) if x >= Fraction(1, 4) else 0), "step is not concave"),
+        (lambda x: x + 1, r"step\(1/1073741824\) must be in \[0, 1\], got 1073741825/1073741824"),
+        (lambda _: math.nan, r"step\(0.0\) must be in \[0, 1\], got nan"),
+        (lambda _: "1/2", r"step must return a number, but step\(0.0\) is of type str"),
+        (lambda _: None, r"step must return a number, but step\(0.0\) is of type NoneType"),
+        (lambda x: [0][x.mu], r"step\(0.0\) of this privacy definition raises AttributeError"),
+    ],
+)
+def test_a_step_that_breaks_a_rule_is_found(step: Any, says: str) -> None:
+    class Own:
+        def step(self, x: Any) -> Any:
+            return step(x)
+
+    own: Any = Own()
+    mechanism = design(families.line(2, 2).graph(), ApproxDP(1))
+    for use in (lambda: balanced(own), lambda: design(mechanism.graph, own, {2: 0.6}), lambda: mechanism.check(own)):
+        with pytest.raises(DuotoneError, match=says):
+            use()
+
+
+def test_a_step_may_refuse_in_its_own_words() -> None:
+    class Own:
+        def step(self, _: Any) -> Any:
+            raise DuotoneError("mu must be set")
+
+    with pytest.raises(DuotoneError, match=r"^mu must be set$"):
+        balanced(Own())
+
+
+def test_fractions_that_become_too_long_are_refused() -> None:
+    class Halfway:
+        def step(self, x: Any) -> Any:
+            return x + Fraction(1, 3) * x * (1 - x)
+
+    odd = Halfway()
+    assert float(iterate(odd, Fraction(1, 3), 10**6)[0]) == pytest.approx(1)  # for display
+    assert certain_after(odd, Fraction(1, 3)) == math.inf
+    with pytest.raises(DuotoneError, match="become too long: let its step return floats"):
+        recurrence(odd, Fraction(1, 3), 100)

@@ -16,7 +16,7 @@ from duotone.graphs.morphism import Morphism
 from duotone.graphs.values import ValuesByDataset
 from duotone.html import bar
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.definition import Allows, Array, PrivacyDefinition, exactly
+from duotone.privacy.definition import Allows, Array, PrivacyDefinition, exactly, tried
 from duotone.privacy.numbers import Given, Number, complement, probability
 from duotone.privacy.renyi import RenyiDP
 from duotone.resources import everywhere
@@ -126,7 +126,7 @@ class Mechanism:
         Guarantee: decided in exact arithmetic, with floats as the rationals they are and e^ε rounded down; so `holds`
         is never claimed wrongly. (For a definition of one's own it is as right as that definition's step.)
         """
-        exact = exactly(privacy)
+        exact = exactly(tried(privacy))
         yes, rank = self._ranked()
         above, below = _extremes(self.graph, rank, len(yes), self.graph.blue)
         slacks: dict[tuple[int, bool], Fraction] = {}

@@ -18,16 +18,13 @@ from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.values import Clash, ValuesByDataset, carried, swept
 from duotone.line.mechanism import LineMechanism, on_line, recurrence
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.definition import Array, PrivacyDefinition, exactly, iterate, represent
+from duotone.privacy.definition import ROUNDING, Array, PrivacyDefinition, exactly, following, iterate, represent, tried
 from duotone.privacy.numbers import Given, Number, complement, number, probability
 
 Boundary = Literal["balanced"] | Given | Mapping[Any, Given] | ValuesByDataset | Array
 """The values on the blue boundary: `"balanced"`, one probability of the truth, or one per boundary dataset, by name
 (`...` stands for all that are not named) or as a column or array for every dataset in order (of which only the blue
 boundary's are read)."""
-
-ROUNDING = 1e-9
-"""Tolerance for comparing two values of a privacy definition that is known in floats only."""
 
 
 def values_from(text: str, graph: ColouredGraph) -> dict[Any, str]:
@@ -83,6 +80,7 @@ def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary 
     (['1', '1', '9/10', '9/10', '17/20'], ['7/10', '3/4', '3/4', '9/10', '37/40', '37/40'])
     """
     if isinstance(boundary, Mapping | ValuesByDataset | np.ndarray):
+        tried(privacy)
         return _with_values(graph, privacy, *_fixed(graph, boundary))
     if boundary == "selection":
         raise DuotoneError("the boundary of a graph is balanced, a probability, or one per boundary dataset")
@@ -143,7 +141,7 @@ def _from_others(graph: ColouredGraph, privacy: PrivacyDefinition, fixed: Mappin
         starts.append(start)
         if i in fixed and start != i:
             others.setdefault(i, x)
-        bound = privacy.step(x)
+        bound = following(privacy, x)
         for j in graph.indices[graph.indptr[i] : graph.indptr[i + 1]].tolist():
             if len(reached.get(j, ())) < 2:
                 heapq.heappush(queue, (bound, j, start))
@@ -284,7 +282,7 @@ def nearest_first(
         if i in settled:
             continue
         settled.add(i)
-        bound = privacy.step(x)
+        bound = following(privacy, x)
         for j in graph.indices[graph.indptr[i] : graph.indptr[i + 1]].tolist():
             if not inside[j] and (j not in starts or i in starts):
                 continue

@@ -22,7 +22,7 @@ import numpy as np
 
 from duotone.graphs.edges import deepest, far
 from duotone.graphs.graph import ColouredGraph
-from duotone.privacy.definition import Array, PrivacyDefinition, represent
+from duotone.privacy.definition import Array, PrivacyDefinition, following, represent
 from duotone.privacy.numbers import Number, complement
 from duotone.resources import everywhere
 
@@ -153,7 +153,7 @@ def _in_waves(
     queue, tail = np.empty(len(graph), dtype=np.int32), 0
     while fronts:
         value, waves = fronts.pop_lowest()
-        bound = privacy.step(value)
+        bound = following(privacy, value)
         label = label_of.setdefault(bound, len(label_of) + 1)
         if label > far(labels):
             labels = labels.astype(np.uint32)
@@ -205,7 +205,7 @@ def _step_tables(
     kind = np.min_scalar_type(longest + 1)
     step = np.zeros((2, longest), dtype=kind)
     for ranks, row in zip(rank, step, strict=True):
-        row[: len(ranks)] = [ranks.get(privacy.step(x), len(ranks) - 1) for x in ranks]
+        row[: len(ranks)] = [ranks.get(following(privacy, x), len(ranks) - 1) for x in ranks]
     across = np.zeros(longest, dtype=kind)
     for m in fixed:
         across[rank[1][m]] = rank[0][complement(m)]
@@ -247,7 +247,7 @@ def _reachable(privacy: PrivacyDefinition, starts: tuple[Number, ...] | list[Num
         steps = 0
         while x not in reachable:
             reachable.add(x)
-            x, steps = privacy.step(x), steps + 1
+            x, steps = following(privacy, x), steps + 1
             if steps > LONGEST:
                 return None
     return sorted(reachable)

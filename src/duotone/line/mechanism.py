@@ -23,9 +23,11 @@ from duotone.privacy.definition import (
     balance,
     certain_after,
     exactly,
+    following,
     iterate,
     known,
     represent,
+    tried,
     whole_number,
     whole_numbers,
 )
@@ -140,7 +142,7 @@ class LineMechanism:
 
 def on_line(privacy: PrivacyDefinition, boundary: Boundary) -> LineMechanism:
     """The optimal mechanism on the line with this boundary."""
-    known(privacy)
+    tried(privacy)
     if isinstance(boundary, np.ndarray):
         raise DuotoneError("the boundary of a line is balanced, selection, or one probability")
     if boundary == "balanced":
@@ -148,10 +150,10 @@ def on_line(privacy: PrivacyDefinition, boundary: Boundary) -> LineMechanism:
         return LineMechanism(privacy, m, m, boundary)
     if boundary == "selection":
         empty = represent(privacy, Fraction(0))
-        return LineMechanism(privacy, privacy.step(empty), 1 - empty, boundary)
+        return LineMechanism(privacy, following(privacy, empty), 1 - empty, boundary)
     value = probability(boundary, "the probability at the blue boundary")
     m = represent(privacy, value)
-    return LineMechanism(privacy, m, privacy.step(complement(m)), value)
+    return LineMechanism(privacy, m, following(privacy, complement(m)), value)
 
 
 def balanced(privacy: PrivacyDefinition) -> LineMechanism:
@@ -220,14 +222,14 @@ def recurrence(privacy: PrivacyDefinition, start: Number, count: int) -> list[Nu
     if not whole_number(count, "a number of values") >= 1:
         raise DuotoneError(f"a recurrence has at least one value, got {count}")
     values = [probability(start)]
-    while len(values) < count and (following := privacy.step(values[-1])) != values[-1]:
-        values.append(following)
+    while len(values) < count and (further := following(privacy, values[-1])) != values[-1]:
+        values.append(further)
     return values
 
 
 def tradeoff(privacy: PrivacyDefinition, points: int = 101) -> list[tuple[Number, Number]]:
     """Truth at the blue boundary against the most truth then possible at the red one: no mechanism lies above it."""
-    known(privacy)
+    tried(privacy)
     if not 2 <= whole_number(points, "the number of points") <= MOST_POINTS:
         raise DuotoneError(f"a curve has from 2 to {MOST_POINTS} points, got {points}")
     points = int(points)

@@ -8,16 +8,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from numbers import Rational, Real
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from duotone.errors import DuotoneError
-from duotone.privacy.numbers import Number
+from duotone.privacy.numbers import Number, float_below, number, probability, show
 
 Array = npt.NDArray[Any]
 """A float64 array, or an object array of exact rationals."""
+
+GRID = sorted({Fraction(i, 64) for i in range(65)} | {abs(i - Fraction(1, 2**k)) for i in (0, 1) for k in (8, 10, 15, 20, 30)})
+"""The probabilities at which a step of one's own is tried."""
+ROUNDING = 1e-9
+"""Tolerance of these trials where a step returns floats."""
+WIDTH = Fraction(1, 2**20)
+"""How far a line is drawn to find an exact balance."""
+LONGEST_STEP, LONGEST_SHOWN = 2**16, 2**12
+"""Most bits of an exact probability that a step of one's own leads to, in a design and for display."""
 
 
 class PrivacyDefinition(Protocol):
@@ -28,15 +40,18 @@ class PrivacyDefinition(Protocol):
     and ledgers, which are exact for these two.
 
     `step(x)` is the largest probability of an answer if a neighbour's is x; the paper calls it φ. On [0, 1] it must be
-    increasing and concave, with φ(x) ≥ x and φ(1 − φ(x)) ≥ 1 − x. This is not checked, and privacy rests on it:
-    examples/own_definition.py shows how to satisfy it to the last bit.
+    increasing and concave, with φ(x) ≥ x and φ(1 − φ(x)) ≥ 1 − x. Before it is used, a step of one's own is tried on a
+    grid (`tried`), which finds blunders and proves nothing. Privacy rests on these rules everywhere:
+    examples/own_definition.py shows how to satisfy them to the last bit.
+
+    A step that returns fractions for fractions makes exact mechanisms. This one allows a difference of an eighth:
 
     >>> from duotone import balanced
     >>> class WithinAnEighth:
     ...     def step(self, x):
-    ...         return min(1.0, x + 0.125)
-    >>> [balanced(WithinAnEighth()).truth(level) for level in range(5)]
-    [0.5625, 0.6875, 0.8125, 0.9375, 1.0]
+    ...         return min(1, x + Fraction(1, 8))
+    >>> [str(balanced(WithinAnEighth()).truth(level)) for level in range(5)]
+    ['9/16', '11/16', '13/16', '15/16', '1']
     """
 
     def step(self, x: Any, /) -> Any:
@@ -88,13 +103,21 @@ class Allows(Protocol):
         ...
 
 
+def following(privacy: PrivacyDefinition, x: Number) -> Number:
+    """φ(x); of a step of one's own, unless it is too long to write down."""
+    y = number(privacy.step(x), "what step returns")
+    if isinstance(y, Fraction) and y.denominator.bit_length() > LONGEST_STEP and not isinstance(privacy, ClosedForm):
+        raise DuotoneError("the exact probabilities of this privacy definition become too long: let its step return floats")
+    return y
+
+
 def iterate(privacy: PrivacyDefinition, x: Number, n: int) -> tuple[Number, Number]:
     """φ^n(x) and 1 − φ^n(x), by the definition's closed form if it has one."""
     if isinstance(privacy, ClosedForm):
         truth, error = privacy.iterate(x, n)
         return truth, error
     for _ in range(n):
-        x, last = privacy.step(x), x
+        x, last = _brief_step(privacy, x), x
         if x == last:
             break
     return x, 1 - x
@@ -106,27 +129,60 @@ def certain_after(privacy: PrivacyDefinition, x: Number) -> float:
         return privacy.certain_after(x)
     n = 0
     while x < 1:
-        x, last = privacy.step(x), x
+        x, last = _brief_step(privacy, x), x
         if x == last:
             return math.inf
         n += 1
     return float(n)
 
 
+def _brief_step(privacy: PrivacyDefinition, x: Number) -> Number:
+    """φ(x) for display: a float from where a fraction becomes long."""
+    y = number(privacy.step(x), "what step returns")
+    return float_below(y) if isinstance(y, Fraction) and y.denominator.bit_length() > LONGEST_SHOWN else y
+
+
 def balance(privacy: PrivacyDefinition) -> Number:
-    """The largest m with m ≤ φ(1 − m): both sides of the boundary tell the truth equally often."""
+    """The largest m with m ≤ φ(1 − m): both sides of the boundary tell the truth equally often.
+
+    Of an exact step, exactly, where φ is straight about it; else rounded down to a float.
+    """
     if isinstance(privacy, Represented):
         return privacy.balance()
-    holds: Callable[[float], bool] = lambda m: m <= privacy.step(1 - m)  # noqa: E731
+    exact = in_fractions(privacy)
+    holds: Callable[[float], bool] = lambda m: m <= privacy.step(1 - (Fraction(m) if exact else m))  # noqa: E731
     low, high = 0.5, 1.0
     while low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if holds(middle) else (low, middle)
-    return high if holds(high) else low
+    nearest = high if holds(high) else low
+    return _straight(privacy, Fraction(nearest)) if exact else nearest
+
+
+def _straight(privacy: PrivacyDefinition, near: Fraction) -> Fraction:
+    """Where φ(1 − m) − m is 0 on the line through two points of it on one side of `near`, if φ agrees; else `near`, which
+    is below the root. (φ may bend at the root itself, and often does.)"""
+    room: Callable[[Fraction], Fraction] = lambda m: Fraction(privacy.step(1 - m)) - m  # noqa: E731
+    for a, b in ((near - 2 * WIDTH, near - WIDTH), (near + 2 * WIDTH, near + WIDTH)):
+        if 0 <= min(a, b) <= max(a, b) <= 1 and room(a) != room(b):
+            root = b - room(b) * (b - a) / (room(b) - room(a))
+            if 0 <= root <= 1 and room(root) == 0:
+                return root
+    return near
 
 
 def represent(privacy: PrivacyDefinition, x: Number) -> Number:
     """x in the numbers that the definition computes in: exact only if it is exact too."""
-    return privacy.represent(x) if isinstance(privacy, Represented) else float(x)
+    if isinstance(privacy, Represented):
+        return privacy.represent(x)
+    return x if isinstance(x, Fraction) and in_fractions(privacy) else float(x)
+
+
+def in_fractions(privacy: PrivacyDefinition) -> bool:
+    """Whether a step of one's own returns fractions (or integers) for fractions."""
+    try:
+        return all(isinstance(privacy.step(x), Rational) for x in (Fraction(0), Fraction(1, 3), Fraction(1)))
+    except Exception:  # such as a function of floats only, which is not called with fractions then
+        return False
 
 
 def exactly(privacy: PrivacyDefinition) -> PrivacyDefinition:
@@ -171,3 +227,56 @@ def known(privacy: Any) -> PrivacyDefinition:
             f"a privacy definition has a method step, φ, as ApproxDP(epsilon, delta) has; got {type(privacy).__name__}"
         )
     return privacy  # type: ignore[no-any-return]
+
+
+def tried(privacy: Any) -> PrivacyDefinition:
+    """A privacy definition; one that has only a step must keep the rules on a grid of probabilities.
+
+    >>> class Doubled:
+    ...     def step(self, x):
+    ...         return min(1, 2 * x)
+    >>> tried(Doubled())
+    Traceback (most recent call last):
+    ...
+    duotone.errors.DuotoneError: step is not symmetric: step(11/32) = 11/16, so step(5/16) must be at least 21/32, not 5/8
+    """
+    definition = known(privacy)
+    if not isinstance(privacy, Represented):
+        _keeps_the_rules(definition)
+    return definition
+
+
+def _keeps_the_rules(privacy: PrivacyDefinition) -> None:
+    exact = in_fractions(privacy)
+    steps = [(x, _tried_step(privacy, x if exact else float(x))) for x in GRID]
+    room = 0 if all(isinstance(y, Fraction) for _, y in steps) else ROUNDING
+    for x, y in steps:
+        if not y >= x:
+            raise DuotoneError(f"step may not lower a probability: step({show(x)}) = {show(y)}")
+    for (w, v), (x, y) in pairwise(steps):
+        if not y >= v - room:
+            raise DuotoneError(f"step is not increasing: step({show(w)}) = {show(v)}, but step({show(x)}) = {show(y)}")
+    for (w, v), (x, y), (z, u) in zip(steps, steps[1:], steps[2:], strict=False):
+        if not y >= v + (u - v) * ((x - w) / (z - w)) - room:
+            ends = f"step({show(w)}) = {show(v)} and step({show(z)}) = {show(u)}"
+            raise DuotoneError(f"step is not concave: step({show(x)}) = {show(y)} is below the line between {ends}")
+    for x, y in steps:
+        back = _tried_step(privacy, 1 - y)
+        if not back >= 1 - x - room:
+            raise DuotoneError(
+                f"step is not symmetric: step({show(x)}) = {show(y)}, so step({show(1 - y)}) must be at least {show(1 - x)}, "
+                f"not {show(back)}"
+            )
+
+
+def _tried_step(privacy: PrivacyDefinition, x: Number) -> Number:
+    """The step of a probability, which must be a probability too."""
+    try:
+        y = privacy.step(x)
+    except DuotoneError:
+        raise
+    except Exception as error:
+        raise DuotoneError(f"step({show(x)}) of this privacy definition raises {type(error).__name__}: {error}") from error
+    if not isinstance(y, Real):
+        raise DuotoneError(f"step must return a number, but step({show(x)}) is of type {type(y).__name__}")
+    return probability(y, f"step({show(x)})")
