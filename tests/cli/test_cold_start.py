@@ -18,6 +18,12 @@ except SystemExit as ended:
     assert not ended.code, ended.code
 print("modules", *{name.partition(".")[0] for name in sys.modules})
 """
+COLLECTED = """
+import atexit, gc
+atexit.register(lambda: print("collections", *(of["collections"] for of in gc.get_stats()), len(gc.get_objects())))
+from duotone.__main__ import main
+main()
+"""
 ASK = ["ask", "people.csv", "--epsilon", "1", "--delta", "1e-6"]
 
 
@@ -48,3 +54,14 @@ def test_help_loads_no_engine(tmp_path: Path) -> None:
     modules = loaded(tmp_path, "--help")
     assert "typer" in modules
     assert not modules & {"ibis", "duckdb", "numpy", "pyarrow", "sqlglot", "pydantic", "pandas", "numba"}
+
+
+@pytest.mark.slow
+def test_a_question_does_not_look_for_garbage_among_what_it_imports(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,vote\n" + "30,Y\n40,N\n" * 50)
+    command = [sys.executable, "-c", COLLECTED, *ASK, "count(*) > 20"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    young, _, old, left = map(int, done.stdout.rpartition("collections ")[2].split())
+    assert young < 50  # 340 with Python's own threshold
+    assert old == 0
+    assert left < 10  # at exit: the memory goes back to the system without being looked through
