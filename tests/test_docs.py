@@ -73,6 +73,35 @@ Do women earn less than men, on average?   <answer>  (1 person from flipping: wr
 Do more women than men say yes?            <answer>  (1 person from flipping: wrong with 0.269; 5: 0.0049)
 A majority for yes, by region: <groups>
 """,
+    "sweep": """\
+% \\usepackage{booktabs}
+\\begin{tabular}{llrrr}
+\\toprule
+dataset & colour & level & yes & error \\\\
+\\midrule
+a & blue & $2$ & $1$ & $0$ \\\\
+b & blue & $2$ & $1$ & $0$ \\\\
+c & blue & $1$ & $9/10$ & $1/10$ \\\\
+d & red & $-2$ & $1/10$ & $1/10$ \\\\
+e & red & $-4$ & $0$ & $0$ \\\\
+f & red & $-4$ & $0$ & $0$ \\\\
+g & blue & $1$ & $9/10$ & $1/10$ \\\\
+h & blue & $0$ & $7/10$ & $3/10$ \\\\
+i & red & $-1$ & $3/10$ & $3/10$ \\\\
+j & red & $-3$ & $0$ & $0$ \\\\
+k & blue & $1$ & $9/10$ & $1/10$ \\\\
+l & blue & $0$ & $7/10$ & $3/10$ \\\\
+m & red & $-2$ & $1/10$ & $1/10$ \\\\
+n & red & $-1$ & $3/10$ & $3/10$ \\\\
+o & red & $-2$ & $1/10$ & $1/10$ \\\\
+p & red & $-3$ & $0$ & $0$ \\\\
+q & red & $-1$ & $3/10$ & $3/10$ \\\\
+r & red & $-3$ & $0$ & $0$ \\\\
+\\bottomrule
+\\end{tabular}
+
+wrote sweep.svg
+""",
     "voting": """\
 How accurate will it be? Chance of a wrong answer, by how many votes the outcome is from flipping:
     1: 0.269

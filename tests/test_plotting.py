@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from duotone import ApproxDP, Charge, ColouredGraph, DuotoneError, Mechanism, balanced, design, plotting, prepare, with_boundary
 from duotone.errors import MissingExtra
 from duotone.graphs import families
+from duotone.graphs.sweep import sweep
 from duotone.ledger.capacity import capacities
 from duotone.ledger.ledger import Ledger
 from duotone.ledger.stores import open_store
@@ -120,6 +121,23 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_mechanisms_picture_needs_no_graph_library_layout() -> None:
     mechanism = Mechanism.from_yes(families.line(1, 1).graph(), {1: 1, 2: "1/2"})
     assert "2: 0.5" in texts(plotting.graph(mechanism, {1: (0, 0), 2: (1, 0)}))
+
+
+def test_a_sweep_has_a_curve_for_datasets_that_are_answered_alike() -> None:
+    graph = families.votes(3).graph()
+    figure = plotting.sweep(sweep(graph, [ApproxDP(e, "1e-6") for e in ("2", "0.5", "1")]))
+    lines = figure.axes[0].lines
+    assert len(lines) == 4
+    assert all(list(line.get_xdata()) == [0.5, 1, 2] for line in lines)  # type: ignore[arg-type]
+    assert "blue: 112, 121, 211" in texts(figure)
+    assert figure.axes[0].get_xlabel() == "ε (δ = 1e-06)"
+    by_delta = plotting.sweep(sweep(graph, [ApproxDP(1, d) for d in ("1e-6", "1e-3")]), ax=Figure().add_subplot())
+    assert (by_delta.axes[0].get_xlabel(), by_delta.axes[0].get_xscale()) == ("δ (ε = 1)", "log")
+    both = plotting.sweep(sweep(families.votes(7).graph(), [ApproxDP(1), ApproxDP(2, "1e-3")]))
+    assert "ε = 2, δ = 0.001" in texts(both)
+    assert " + 31" in texts(both)
+    with pytest.raises(DuotoneError, match="a picture of 60 curves would not be legible: at most 40"):
+        plotting.sweep(sweep(families.line(30, 30).graph(), [ApproxDP(1)]))
 
 
 @pytest.mark.slow

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
@@ -13,8 +15,10 @@ from duotone.errors import DuotoneError
 from duotone.graphs.edges import small
 from duotone.graphs.graph import ColouredGraph, label
 from duotone.graphs.morphism import Morphism
+from duotone.graphs.rows import Rows
 from duotone.graphs.values import ValuesByDataset
 from duotone.html import bar
+from duotone.line.mechanism import NEVER
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import Allows, Array, PrivacyDefinition, exactly, tried
 from duotone.privacy.numbers import Given, Number, complement, probability
@@ -104,6 +108,38 @@ class Mechanism:
     def error(self) -> dict[Hashable, Number]:
         """Probability of the wrong answer, by dataset."""
         return {d: 1 - t for d, t in zip(self.graph.names, self.truth, strict=True)}
+
+    @property
+    def rows(self) -> Rows:
+        """A row for each dataset: its name, colour, level, Pr[yes] and Pr[wrong answer].
+
+        >>> from duotone import ApproxDP, design
+        >>> from duotone.graphs import families
+        >>> mechanism = design(families.line(2, 1).graph(), ApproxDP(exp_epsilon=2, delta="1/10"))
+        >>> print(mechanism.rows.csv(), end="")
+        dataset,colour,level,yes,error
+        1,blue,1,9/10,1/10
+        2,blue,0,7/10,3/10
+        3,red,-1,3/10,3/10
+        """
+        graph = self.graph
+        colours = ("red", "blue")
+        levels = (level if abs(level) < NEVER else math.copysign(math.inf, level) for level in graph.levels.tolist())
+        each = zip(graph.names, graph.blue.tolist(), levels, self.truth, strict=True)
+        rows = ((d, colours[blue], level, t if blue else 1 - t, 1 - t) for d, blue, level, t in each)
+        return Rows(("dataset", "colour", "level", "yes", "error"), tuple(rows))
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas data frame; fractions stay exact."""
+        return self.rows.to_pandas()
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write the rows to a CSV file."""
+        return self.rows.to_csv(path)
+
+    def to_latex(self) -> str:
+        """The rows as a LaTeX table for the package booktabs."""
+        return self.rows.to_latex()
 
     def _ranked(self) -> tuple[list[Fraction], Array]:
         """The exact values of Pr[yes] in rising order, and each dataset's place among them."""

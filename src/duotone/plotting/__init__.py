@@ -8,7 +8,7 @@ answers), `budgets` (what they buy, audits, ledgers), `hypotheses` (the power of
 """
 
 from duotone.plotting.budgets import audit_bound, capacities, spending
-from duotone.plotting.curves import GROUPS, answers, error_by_distance, line_phases, question, three_way, tradeoff_curve
+from duotone.plotting.curves import GROUPS, answers, error_by_distance, line_phases, question, sweep, three_way, tradeoff_curve
 from duotone.plotting.figures import BLUE, FAINT, INK, RED, SEQUENCE, save
 from duotone.plotting.graphs import boundary_graph, graph
 from duotone.plotting.hypotheses import power
@@ -31,6 +31,7 @@ __all__ = [
     "question",
     "save",
     "spending",
+    "sweep",
     "three_way",
     "tradeoff_curve",
 ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from duotone.errors import DuotoneError
+from duotone.graphs.graph import label
 from duotone.line.choice import LineOrWhich
 from duotone.line.mechanism import LineMechanism, balanced, tradeoff
 from duotone.line.table import Table
@@ -41,9 +42,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from duotone.graphs.sweep import Sweep
     from duotone.tables.answers import Answers
     from duotone.tables.prepared import Prepared
 
+LARGEST_SWEEP = 40
+"""Up to this many different curves, a sweep is drawn."""
 MARKED = 45
 """Up to this many points of a curve, each is marked."""
 
@@ -138,6 +142,53 @@ def tradeoff_curve(budgets: Sequence[PrivacyDefinition], *, ax: Axes | None = No
     ax.legend(frameon=False, fontsize=9, loc="lower left")
     framed(ax)
     return figure
+
+
+NAMED = 4
+"""Most datasets of a curve that its label names."""
+
+
+def sweep(of: Sweep, *, ax: Axes | None = None) -> Figure:
+    """Pr[yes] on each dataset by ε, or by δ where only that differs, or else by definition; datasets that are always
+    answered alike share a curve."""
+    at, says, log = _swept(of.definitions)
+    order = np.argsort(at, kind="stable")
+    graph = of.mechanisms[0].graph
+    yes = zip(*(mechanism.yes.values() for mechanism in of.mechanisms), strict=True)
+    curves: dict[tuple[Any, ...], list[str]] = {}
+    for name, blue, each in zip(graph.names, graph.blue.tolist(), yes, strict=True):
+        curves.setdefault((blue, *each), []).append(label(name))
+    if len(curves) > LARGEST_SWEEP:
+        raise DuotoneError(f"a picture of {len(curves)} curves would not be legible: at most {LARGEST_SWEEP} are drawn")
+    figure, ax = new_axes(ax, (7.2, 4.4))
+    for i, (curve, names) in enumerate(sorted(curves.items(), key=lambda one: one[0][::-1], reverse=True)):
+        colour, chances = "blue" if curve[0] else "red", np.array(curve[1:], dtype=float)
+        called = ", ".join(names[:NAMED]) + (f" + {len(names) - NAMED}" if len(names) > NAMED else "")
+        style: dict[str, Any] = {"color": COLOUR[colour], "ls": LINES[i % len(LINES)], "marker": MARKER[colour], "ms": 4}
+        ax.plot(np.array(at)[order], chances[order], label=f"{colour}: {called}", **style)
+    if log:
+        ax.set_xscale("log")
+    if says is None:
+        ax.set_xticks(at, [budget_label(privacy) for privacy in of.definitions], rotation=20, ha="right", parse_math=False)
+    ax.set(xlabel=says or "", ylabel="Pr[yes]", ylim=(-0.02, 1.02))
+    legend = ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    framed(ax)
+    return figure
+
+
+def _swept(definitions: Sequence[PrivacyDefinition]) -> tuple[list[float], str | None, bool]:
+    """Where each definition stands on the horizontal axis, the axis's name if it is a number, and whether it is
+    logarithmic."""
+    plain = [privacy for privacy in definitions if isinstance(privacy, ApproxDP)]
+    if len(plain) == len(definitions):
+        epsilons, deltas = [p.epsilon for p in plain], [float(p.delta) for p in plain]
+        if len(set(deltas)) == 1 and len(set(epsilons)) == len(plain):
+            return epsilons, f"ε (δ = {deltas[0]:g})", False
+        if len(set(epsilons)) == 1 and len(set(deltas)) == len(plain):
+            return deltas, f"δ (ε = {epsilons[0]:.4g})", min(deltas) > 0
+    return [float(i) for i in range(len(definitions))], None, False
 
 
 SHOWN = 0.001
