@@ -1,4 +1,5 @@
 from .client.connect import connect as connect
+from .errors import AnswerWarning as AnswerWarning
 from .errors import DuotoneError as DuotoneError
 from .errors import Infeasible as Infeasible
 from .errors import OverBudget as OverBudget

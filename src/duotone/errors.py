@@ -17,6 +17,9 @@ ValueError
     │   └── OverBudget  an answer would cost more than is left
     └── ServiceError    a service does not answer; `status` and `kind` say why
         └── OverBudgetThere  the same as OverBudget, which it is too, in a service's words
+
+UserWarning
+└── AnswerWarning       a note that must not be missed, about an answer or its budget
 """
 
 from __future__ import annotations
@@ -62,6 +65,10 @@ class DuotoneError(ValueError):
         """What IPython shows of it."""
         again, self._shown = self._shown, True
         return traceback.format_exception(self) if again else [f"{type(self).__name__}: {self}"]
+
+
+class AnswerWarning(UserWarning):
+    """A note that must not be missed: the answer is about something else than the question says, or its budget is weak."""
 
 
 class Infeasible(DuotoneError):

@@ -330,7 +330,7 @@ def groups(
     if as_json:
         document = facts.document()
         keys = [dict(zip(facts.by, key, strict=True)) for key in reply.answers]
-        notes = {"notes": document["notes"]} if facts.notes else {}
+        notes = {key: document[key] for key in ("notes", "warnings") if document.get(key)}
         sizes: dict[str, Any] = {"sizes": [*reply.sizes.values()]} if reply.has_sizes else {}
         sizes["private_groups"] = document["private_groups"]
         print(json.dumps({"privacy": document["privacy"], "person": facts.person, **notes, "groups": keys, **sizes}))
@@ -380,7 +380,7 @@ def print_question(prepared: Prepared, reply: Answers | None, title: str | None)
         head = (*facts.labels, "answer", *(["how sure"] if reply.margins else []), *(["about"] if reply.sizes else []))
         print_table(head, [(*map(str, key), *said, *reply.sizes_of(key)) for key, said in reply.in_words.items()])
     elif reply is not None:
-        print(", ".join(filter(None, [str(reply), reply.how_sure])))
+        print(", ".join(filter(None, [reply.said, reply.how_sure])))
         if reply.meaning:
             print(f"({reply.meaning})")
     replaced = "; neighbours differ in one person's data (replace)" if prepared.declared.replaced else ""

@@ -56,7 +56,7 @@ def share_test(
     if as_json:
         print(json.dumps(found.document("command")))
         return
-    print(printable(f"{hypothesis}: {found}"))
+    print(printable(f"{hypothesis}: {found.said}"))
     print(found.found)
     facts = found.answers.facts
     for said in (sentence(found.method, "command"), f"{prepared.terms.price}; {facts.person}"):

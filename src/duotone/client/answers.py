@@ -57,6 +57,11 @@ class _Said:
         return tuple(self.document.get("notes") or ())
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """The notes that must not be missed."""
+        return tuple(self.document.get("warnings") or ())
+
+    @property
     def _small_print(self) -> list[str]:
         return [*filter(None, [self.document.get("person"), self.document.get("clipping")]), *self.notes]
 
@@ -87,6 +92,11 @@ class RemoteAnswers(Released, _Said):
         return tuple(self.document.get("among") or ())
 
     def __str__(self) -> str:
+        return "\n".join([self.said, *(f"note: {note}" for note in self.warnings)])
+
+    @property
+    def said(self) -> str:
+        """The answer in words, or a line for each group, without notes."""
         if not self.grouped:
             scope = f", {parts['scope']}" if (parts := self.document.get("by_parts")) else ""
             return f"{word(self.answer)}{scope}{self._warning}"
@@ -96,14 +106,15 @@ class RemoteAnswers(Released, _Said):
         words = [*self.words.values()]
         many = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)) or "none"
         said = (
-            ", ".join(filter(None, [str(self), self.how_sure]))
+            ", ".join(filter(None, [self.said, self.how_sure]))
             if not self.grouped
             else f"{many} by {', '.join(self.labels)}"
             if self.labels
             else many
         )
         left = budgets.left(self.ledger["left"]) if "left" in self.ledger else "unchanged"
-        return f"<RemoteAnswers: {said}; {self.dataset}; left: {left}>"
+        notes = "".join(f"; note: {note}" for note in self.warnings)
+        return f"<RemoteAnswers: {said}; {self.dataset}; left: {left}{notes}>"
 
     @property
     def how_sure(self) -> str:

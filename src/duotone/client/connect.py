@@ -13,6 +13,7 @@ from duotone.client.transport import Asked, Transport, as_body, budget_terms, op
 from duotone.desk.operations import OPERATIONS, Document
 from duotone.errors import DuotoneError, MissingExtra, ServiceError
 from duotone.model.checks import known_options
+from duotone.model.notice import warn
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 
@@ -206,7 +207,10 @@ class Connection:
         return csv.read_csv(text, convert_options=csv.ConvertOptions(column_types=columns, strings_can_be_null=True))
 
     def _asked(self, dataset: str, terms: Document) -> RemoteAnswers | Waiting:
-        return read_reply(self.call("ask", dataset, terms), dataset, self.certificate)
+        reply = read_reply(self.call("ask", dataset, terms), dataset, self.certificate)
+        if isinstance(reply, RemoteAnswers):
+            warn(reply.warnings)
+        return reply
 
     def _listed(self, what: str) -> list[Document]:
         """The list under a name in a service's reply."""

@@ -51,7 +51,7 @@ def preview_document(question: Prepared, ledger: Ledger, account: str, terms: Te
 def answer_document(question: Prepared, reply: Answers, terms: Terms, account: str) -> dict[str, Any]:
     """An answer, with a sentence for a report that names the dataset as people do."""
     document = reply.document("analyst")
-    quote = replace(reply, about=called(account)).quote()
+    quote = replace(reply, about=called(account)).quote("analyst")
     more = {"question": _text(question), "quote": quote, "charge": document["ledger"]["charge"]}
     return {**document, **more, "made_up": False, "terms": asked_at(question, terms)}
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from duotone.errors import DuotoneError
+from duotone.errors import AnswerWarning, DuotoneError
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import Definition
 from duotone.words.sentences import sentence
 
 LARGE_EPSILON, LARGE_DELTA = 10, Fraction(1, 1000)
 """Above these values a guarantee is weak, whatever the table."""
+WARNED = frozenset(
+    {"large epsilon", "large delta", "coin toss", "almost a coin toss", "rows are people", "having is an answer", "equality",
+     "average rounded", "average rounded, with a cure"}
+)  # fmt: skip
+"""Codes of notes that are warnings: whoever reads the answer alone would take it for what it is not, since it is about other
+values or people than the question's words say, or less private or less sure than one expects. What an owner declares, and what
+belongs to every answer of a kind, is a fact, which stands beside the answer."""
+PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 @dataclass(frozen=True, init=False)
@@ -39,6 +51,20 @@ class Notice:
 
     def __str__(self) -> str:
         return sentence(self)
+
+    @property
+    def warns(self) -> bool:
+        """Whether it must not be missed."""
+        return self.code in WARNED
+
+
+def warn(notes: Iterable[object]) -> None:
+    """Issue notes as warnings, at the line of the program that called Duotone."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    for note in notes:
+        warnings.warn(str(note), AnswerWarning, stacklevel=level)
 
 
 class Refusal(DuotoneError):

@@ -80,6 +80,11 @@ class Facts:
         return (*self.terms.budget_notes, *self.remarks)
 
     @property
+    def warnings(self) -> tuple[Notice, ...]:
+        """The notes that must not be missed."""
+        return tuple(note for note in self.notes if note.warns)
+
+    @property
     def clipping(self) -> str | None:
         """What is clipped before it is counted, in a sentence; None for nothing. Pr[wrong] is about the answer after
         clipping: only the table's owner can see how much clipping changes (`duotone.tables.inspection`)."""
@@ -95,9 +100,9 @@ class Facts:
             return None
         return f"each answer gets {terms.share}, its share of the budget"
 
-    def report(self, budget: str) -> str:
+    def report(self, budget: str, audience: Audience = "python") -> str:
         """How an answer is made, for a report: the `budget`, whom it protects, what is clipped, how often it is
-        wrong."""
+        wrong, and notes that must not be missed."""
         terms, share, hidden = self.terms, None, None
         if isinstance(terms, PaidTerms):
             share = f"each answer with {written_budget(terms.share)}" if terms.share != terms.privacy else None
@@ -113,6 +118,7 @@ class Facts:
             None if self.vouched is None else str(self.vouched),
             wrong,
             hidden,
+            *(f"note: {sentence(note, audience)}" for note in self.warnings),
         ]
         return "; ".join(filter(None, said))
 
@@ -137,7 +143,9 @@ class Facts:
         if self.by_parts is not None:
             about["by_parts"] = {"scope": self.scope, **self.by_parts.document()}
         notes = [sentence(note, audience) for note in self.notes]
-        return {**privacy, **about, **self.accuracy.document(), "clipping": self.clipping, "notes": notes}
+        document = {**privacy, **about, **self.accuracy.document(), "clipping": self.clipping, "notes": notes}
+        warned = [sentence(note, audience) for note in self.warnings]
+        return {**document, "warnings": warned} if warned else document
 
 
 def facts_of(
@@ -232,11 +240,11 @@ class Answers(Released):
     """Released answers: by group if the question is grouped, else under the empty key.
 
     Each is True or False; one of several words, if the question is which of them is true; or an `Outcome` if it may be too
-    close to call. `str` of it is the answer, or a line for each
-    group. `bool` is the answer of a question without groups (an error if it is too close to call), which also equals
-    True or "yes", False or "no". `certain`, `p_value`, `margin` and `at_least` say how sure it is; for groups,
-    `margins` do. `sizes` are the estimated sizes of private groups. `to_arrow` and `to_pandas` make a table of it,
-    `facts` are the question and its accuracy, `quote` is a sentence for a report. Levels and truths are not in it.
+    close to call. `str` of it is the answer, or a line for each group, and then what warns of it (`facts.warnings`). `bool`
+    is the answer of a question without groups (an error if it is too close to call), which also equals True or "yes", False
+    or "no". `certain`, `p_value`, `margin` and `at_least` say how sure it is; for groups, `margins` do. `sizes` are the
+    estimated sizes of private groups. `to_arrow` and `to_pandas` make a table of it, `facts` are the question and its
+    accuracy, `quote` is a sentence for a report. Levels and truths are not in it.
     """
 
     answers: Mapping[Key, bool | str | Outcome]
@@ -299,6 +307,11 @@ class Answers(Released):
         return self.facts.accuracy
 
     def __str__(self) -> str:
+        return "\n".join([self.said, *(f"note: {note}" for note in self.facts.warnings)])
+
+    @property
+    def said(self) -> str:
+        """The answer in words, or a line for each group, without notes."""
         warning = "" if self.private else " (NOT PRIVATE: test seed)"
         if not self.facts.by:
             scope = f", {self.facts.scope}" if self.facts.scope else ""
@@ -340,7 +353,7 @@ class Answers(Released):
     def __repr__(self) -> str:
         facts, counts = self.facts, Counter(self.words.values())
         if not facts.by:
-            said = str(self)
+            said = self.said
         elif isinstance(facts.terms, DefiniteTerms):
             said = f"{counts['yes']} yes and {counts['no']} no by {', '.join(facts.labels)}"
         else:
@@ -348,7 +361,8 @@ class Answers(Released):
         if self.margins:
             said += f", {self.how_sure if facts.by else sure.brief(self.sure.numbers())}"
         brief = f"; {facts.terms.accuracy.brief}" if isinstance(facts.terms, PaidTerms) else ""
-        return f"<Answers: {said}; {facts.terms}; {facts.basis}{brief}>"
+        notes = "".join(f"; note: {note}" for note in facts.warnings)
+        return f"<Answers: {said}; {facts.terms}; {facts.basis}{brief}{notes}>"
 
     def _repr_html_(self) -> str:
         facts = self.facts
@@ -378,7 +392,7 @@ class Answers(Released):
         missing = (Notice("groups unanswered", groups=len(self.unanswered)),) if self.unanswered else ()
         return (*self.facts.notes, *([] if before is None else [before.note]), *missing)
 
-    def quote(self) -> str:
+    def quote(self, audience: Audience = "python") -> str:
         """A sentence for a report: the question, the answers, and what a reader needs to judge them.
 
         >>> import pyarrow as pa
@@ -395,7 +409,7 @@ class Answers(Released):
         """
         warning = "" if self.private else "NOT PRIVATE, by a test seed: "
         before = "" if self.receipt is None or self.receipt.before is None else f"; {self.receipt.before.fact}"
-        return f"{warning}In {self.about}, {self._said} with {self.facts.report(self._budget)}{before}."
+        return f"{warning}In {self.about}, {self._said} with {self.facts.report(self._budget, audience)}{before}."
 
     @property
     def _said(self) -> str:

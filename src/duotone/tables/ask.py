@@ -11,6 +11,7 @@ from duotone.errors import DuotoneError, got
 from duotone.ledger.ledger import Ledger, opened_ledger
 from duotone.model.checks import options_of, require_known
 from duotone.model.dataset import KEYS, Dataset
+from duotone.model.notice import warn
 from duotone.model.wanted import Wanted, budget_of
 from duotone.privacy.text import Definition
 from duotone.tables.answers import Answers
@@ -85,10 +86,12 @@ def ask_all(
     ledger, dataset = _charged(source, ledger, dataset, again, asker)
     if ledger is None:
         with prepare_all(source, questions, privacy, **{"together": True, **options}) as prepared:
+            warn(dict.fromkeys(note for question in prepared for note in question.facts.warnings))
             return [question.release() for question in prepared]
     with opened_ledger(ledger) as opened:
         budget = _to_price(opened, source, dataset, privacy, options)
         with prepare_all(source, questions, budget, **options) as prepared:
+            warn(dict.fromkeys(note for question in prepared for note in question.facts.warnings))
             require_all_fit(prepared, opened, dataset, again=again, asker=asker)
             return [question.charge(opened, dataset, again=again, asker=asker) for question in prepared]
 
@@ -172,12 +175,14 @@ def answered(
     ledger, dataset = _charged(source, *charged)
     if ledger is None:
         with prepare(source, asked, privacy, **options) as prepared:
+            warn(prepared.facts.warnings)  # before anything is charged: where warnings are errors, nothing is
             return prepared.release()
     _, _, again, asker = charged
     with opened_ledger(ledger) as opened:
         called = opened.close_calls(dataset) if close_calls and dataset is not None else None
         budget = _to_price(opened, source, dataset, privacy, options) if called is None else called.question
         with prepare(source, asked, budget, **options) as prepared:
+            warn(prepared.facts.warnings)
             if not prepared.shared_in_an_account_renyi(opened, dataset):
                 return prepared.charge(opened, dataset, again=again, asker=asker)
         with prepare(source, asked, budget, **{**options, "margins": True}) as prepared:

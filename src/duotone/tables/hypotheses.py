@@ -122,11 +122,17 @@ class Finding:
         return self.rejected
 
     def __str__(self) -> str:
+        return "\n".join([self.said, *(f"note: {note}" for note in self.answers.facts.warnings)])
+
+    @property
+    def said(self) -> str:
+        """The result in words, without notes."""
         warning = "" if self.answers.private else " (NOT PRIVATE: test seed)"
         return f"{self._said}{warning}"
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.hypothesis.text} is {self}>"
+        notes = "".join(f"; note: {note}" for note in self.answers.facts.warnings)
+        return f"<{type(self).__name__}: {self.hypothesis.text} is {self.said}{notes}>"
 
     @property
     def p(self) -> str:
@@ -141,7 +147,7 @@ class Finding:
 
     def _repr_html_(self) -> str:
         facts, counts = self.answers.facts, self.answers.estimates
-        rows = [(cell(self.hypothesis.text), cell(self), cell(self.found))]
+        rows = [(cell(self.hypothesis.text), cell(self.said), cell(self.found))]
         released = ", ".join(f"{' '.join(map(str, key)) or 'yes'} {count}" for key, count in counts.items())
         after = [f"noisy counts: {released}", str(self.method), facts.budget, facts.person, *map(str, facts.notes)]
         return table(("hypothesis", "test", "share"), rows, after=after)
@@ -158,7 +164,8 @@ class Finding:
         warning = "" if self.answers.private else "NOT PRIVATE, by a test seed: "
         facts = self.answers.facts
         vouched = [] if facts.vouched is None else [str(facts.vouched)]
-        how = "; ".join([str(self.method), f"differential privacy, {facts.budget}", facts.person, *vouched])
+        notes = (f"note: {note}" for note in facts.warnings)
+        how = "; ".join([str(self.method), f"differential privacy, {facts.budget}", facts.person, *vouched, *notes])
         about = self.answers.about
         return f"{warning}In {about}, “{self.hypothesis.text}” was {self._said} ({self.found}), by {how}."
 
@@ -170,7 +177,7 @@ class Finding:
         """All of it as JSON: what the command prints with --json."""
         answers = self.answers.document(audience)
         kept: dict[str, Any] = {
-            key: answers[key] for key in ("private", "privacy", "person", "notes", "ledger") if key in answers
+            key: answers[key] for key in ("private", "privacy", "person", "notes", "warnings", "ledger") if key in answers
         }
         return {
             "hypothesis": self.hypothesis.text,
