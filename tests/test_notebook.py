@@ -65,7 +65,8 @@ def test_one_line_each() -> None:
 
 def test_answers_have_every_shape() -> None:
     grouped = ask(VISITS, "select town, count(*) > 850 from visits group by town", ApproxDP(50, "1e-6"))
-    assert str(grouped) == "<b>Ely</b>: yes\nWells: no"
+    weak = "note: weak: with epsilon 50 answers may tell whether a certain person is in the table; 1 is usual"
+    assert (grouped.said, str(grouped)) == ("<b>Ely</b>: yes\nWells: no", f"{grouped.said}\n{weak}")
     ely, wells = (margin.value for margin in grouped.margins.values())
     town, other = grouped.sizes
     assert wells < 0 <= ely
@@ -83,15 +84,15 @@ def test_answers_have_every_shape() -> None:
         bool(grouped)
     single = ask(VISITS, "count(*) > 850", ApproxDP(50, "1e-6"))
     row = {"answer": True, "margin": single.margin, "p_value": 0.0, "certain": True}
-    assert (str(single), single.to_arrow().to_pylist()) == ("yes", [row])
+    assert (single.said, single.to_arrow().to_pylist()) == ("yes", [row])
     assert repr(single) == (
         "<Answers: yes, certain; ApproxDP(epsilon=50.0, delta=1/1000000); exact distance; "
-        "wrong with probability at most 1.93e-22, never from 2 people on>"
+        f"wrong with probability at most 1.93e-22, never from 2 people on; {weak}>"
     )
     shown = select_groups(VISITS, ["town"], ApproxDP(50, "1e-6"))
     assert shown.to_arrow().column_names == ["town", "answer", "size"]
     nobody = ask(VISITS.slice(0, 0), "select town, count(*) > 9 from visits group by town", P)
-    assert (str(nobody), nobody.to_arrow().num_rows) == ("", 0)
+    assert (nobody.said, nobody.to_arrow().num_rows) == ("", 0)
     assert nobody.to_arrow().column_names == grouped.to_arrow().column_names  # whatever is shown
 
 
