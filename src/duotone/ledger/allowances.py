@@ -125,7 +125,7 @@ class Askers:
     def problem(self, row: Row, body: Body) -> str | None:
         """What is wrong with a new entry, if its dataset has allowances."""
         kind = body["kind"]
-        if "filed" not in body:
+        if "filed" not in body or kind == "member":
             return None
         asker = body["by"] if kind == "charge" else body["asker"]
         if body["filed"] != filed_under(row.dataset, asker):

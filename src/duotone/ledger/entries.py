@@ -2,7 +2,8 @@
 
 The meaning of an entry never changes: a later version may write other kinds of entry, and reads these as they are.
 Every entry of a dataset carries the state after it (`after`). Once a dataset has allowances, its charges also carry the
-asker's sums. A charge with close calls may reserve some (`calls`), and its answer says how many occurred.
+asker's sums. A charge with close calls may reserve some (`calls`), and its answer says how many occurred. A `member`
+is a dataset that is charged to another, its population: entries of its charges are the population's, and name it.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ Body = Mapping[str, Any]
 _FIELDS: Mapping[str, Mapping[str, type]] = {
     "register": {"version": str, "budget": str, "unit": str, "neighbours": str, "account": str, "after": dict},
     "version": {"version": str, "after": dict},
+    "member": {"member": str, "version": str, "filed": str, "after": dict},
     "charge": {
         "version": str, "question": str, "notion": str, "boundary": str, "answers": int, "key": str, "again": object,
         "after": dict,
@@ -63,7 +65,7 @@ _BY_CALLS: Mapping[str, Mapping[str, type]] = {
 """Further fields of a registration with close calls, and of a charge and its answer that reserved some."""
 _AFTER, _AFTER_CALLS = {"version", "charges", "answers", "allowances", "closed", "spent"}, {"calls", "reserved"}
 """Fields of the state, and further ones with close calls."""
-_LABELS = ("version", "unit", "neighbours", "by", "asker")
+_LABELS = ("version", "unit", "neighbours", "by", "asker", "member")
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,8 @@ class State:
                 return replace(self, spent=spent, version=body["version"])
             case "asker" | "allowance":
                 return replace(self, spent=spent, allowances=True)
+            case "member":
+                return replace(self, spent=spent)
             case "close":
                 return replace(self, spent=spent, closed=True)
         raise DuotoneError(f"an entry of kind {kind} changes no dataset")
@@ -235,6 +239,11 @@ def key_of(dataset: str, version: str, body: Body, about: tuple[str, str]) -> st
     """The key by which two questions are the same."""
     same = [dataset, version, body["question"], body["notion"], body["boundary"], body["answers"], *about]
     return sha256(canonical({"same": same}).encode()).hexdigest()
+
+
+def member_key(name: str) -> str:
+    """The key of a member's entries: the last one says its population, and its version."""
+    return sha256(canonical({"member": [name]}).encode()).hexdigest()
 
 
 def intact(entries: Entries, row: Row) -> Body:

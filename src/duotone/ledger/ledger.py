@@ -152,14 +152,14 @@ class Ledger(Owned):
                 return free
             body, after = before.charged(request)
             after.must_fit(request, before)
-            key, otherwise = request.key(before.state), request.answered_otherwise(entries, before.state)
+            key, otherwise = request.key(before), request.answered_otherwise(entries, before)
             share = None if "calls" in body else before.registered.account.share(request.charge)
             seq = self._append(entries, body, after.state)
         return _Charged(seq, key, after.left, after.allowance, otherwise, body.get("calls", 0), share)
 
     def _free(self, entries: Entries, request: Request, before: Standing) -> Receipt | None:
         """The recorded answer; None without one."""
-        recorded = request.recorded(entries, before.state)
+        recorded = request.recorded(entries, before)
         if recorded is None:
             return None
         paid, unanswered = intact(entries, recorded), before.state.unanswered
@@ -197,14 +197,15 @@ class Ledger(Owned):
             is_there = row is not None and row.kind == "charge" and decoded(row)["key"] == charged.key
             if process != os.getpid() or not is_there or (answered and decoded(answered)["charge"] == charged.seq):
                 raise LedgerError(f"the charge of this answer is not open in {self.place} any more; nothing was released")
-            body = {"kind": "answer", "v": VERSION, "dataset": dataset, "key": charged.key, "charge": charged.seq}
+            about = {"dataset": registered.dataset, "key": charged.key, "charge": charged.seq}
+            body: dict[str, Any] = {"kind": "answer", "v": VERSION, **about}
             body |= {"answer": json.loads(text)}
             body |= {} if calls is None else {"calls": calls, "reserved": charged.calls}
             after = state.after(body)
             self._append(entries, body, after, patient=True)
         left = charged.left if calls is None else registered.left(after)
-        about = charged.seq, left, after.unanswered, charged.allowance, charged.before
-        return Receipt(json.loads(text), False, *about, calls, charged.share, "" if row is None else row.hash)
+        paid = charged.seq, left, after.unanswered, charged.allowance, charged.before
+        return Receipt(json.loads(text), False, *paid, calls, charged.share, "" if row is None else row.hash)
 
     @contextmanager
     def _writing(self, *, create: bool = False, accepting: bool = False, anew: bool = False) -> Iterator[Entries]:
@@ -284,14 +285,14 @@ class Ledger(Owned):
         with damage_as_error(), self._store.reading() as entries:
             now, answered, quotes = standing(entries, dataset, (unit, neighbours), by), set[str](), list[Quote]()
             for request in requests:
-                known = request.key(now.state) in answered or request.recorded(entries, now.state) is not None
+                known = request.key(now) in answered or request.recorded(entries, now) is not None
                 free = known and not again
                 after = now if free else now.charged(request)[1]
                 fits = free or after.fits
                 if fits and not free:
                     now = after
-                    answered.add(request.key(now.state))
-                before = None if free else request.answered_otherwise(entries, now.state)
+                    answered.add(request.key(now))
+                before = None if free else request.answered_otherwise(entries, now)
                 parts = () if fits else beyond(request.charge, now.left, now.allowance)
                 share = now.registered.account.share(request.charge) if isinstance(request.charge, Charge) else None
                 quotes.append(Quote(request.charge, free, fits, now.left, now.allowance, before, parts, share))

@@ -16,15 +16,15 @@ from duotone.ledger.accounts import allowed, write
 from duotone.ledger.allowances import EVERYBODY, Share, askers_so_far, filed_under, share_of
 from duotone.ledger.backup import backup
 from duotone.ledger.close_calls import CloseCalls
-from duotone.ledger.entries import LEDGER, VERSION, Body, State, damage_as_error, decoded, label, loaded, signed
-from duotone.ledger.registration import Registered, latest_time, load, names, registration
+from duotone.ledger.entries import LEDGER, VERSION, Body, State, damage_as_error, decoded, label, loaded, member_key, signed
+from duotone.ledger.registration import Member, Registered, known, latest_time, load, must_be_same, names, registration
 from duotone.ledger.statement import ChargeRecord, ClearAnswers, Statement, latest_charges, statement
 from duotone.ledger.stores import SKEW, Entries, Store
 from duotone.ledger.stores.store import Scan
 from duotone.ledger.verify import Verdict, verify
 from duotone.line.three_way import ThreeWay
 from duotone.model.checks import AccountName, known_options
-from duotone.model.notice import Notice
+from duotone.model.notice import Notice, Refusal
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 
@@ -56,42 +56,99 @@ class Owned(ABC):
     def register(
         self,
         dataset: str,
-        budget: ApproxDP,
+        budget: ApproxDP | None = None,
         *,
-        unit: str,
-        neighbours: str,
+        unit: str | None = None,
+        neighbours: str | None = None,
         version: str,
         account: AccountName = "sum",
         answers: int | None = None,
         close_calls: ThreeWay | None = None,
         definite: ApproxDP | None = None,
+        population: str | None = None,
+        if_absent: bool = False,
         by: str | None = None,
     ) -> Registered:
         """Give a dataset its total budget, once; creates the ledger if there is none.
+
+        With a `population`, which is another dataset of the same people, it has no budget of its own: all answers about
+        it are charged to that one, whose unit, neighbours and account it has.
+
+        With `if_absent`, nothing is done if the dataset is registered already, exactly like this and with this version;
+        if anything differs, a `LedgerError` says what.
 
         `account` is how answers add up (docs/budgets.md): "sum", for few answers, or "renyi", for many. `answers` is
         then the expected number (by default 1,000): the account serves it best, and admits any other number. With
         `close_calls`, only answers that are too close to call are charged (docs/theory.md), except for a part of the
         budget reserved for `definite` answers, to which the account applies.
         """
-        about = unit, neighbours, account, answers, close_calls, definite
-        registered = registration(dataset, budget, *about)
-        labelled = {"version": label(version, "version"), "divider": os.urandom(KEY).hex(), **signed(by)}
+        label(version, "version")
+        if population is not None:
+            if (budget, account, answers, close_calls, definite) != (None, "sum", None, None, None):
+                raise Refusal("budget of a member", dataset=dataset, population=population)
+            with self._writing() as entries:
+                return self._join(entries, Member(label(dataset, "dataset"), version), population, (unit, neighbours), if_absent, by)
+        if budget is None or unit is None or neighbours is None:
+            raise Refusal("budget, unit or neighbours missing", dataset=dataset)
+        registered = registration(dataset, budget, unit, neighbours, account, answers, close_calls, definite)
+        labelled = {"version": version, "divider": os.urandom(KEY).hex(), **signed(by)}
         body = {"kind": "register", "v": VERSION, **registered.written(), **labelled}
         with self._writing(create=True) as entries:
-            if entries.last(dataset) is not None:
-                raise LedgerError(_registered_already(dataset, load(entries, dataset)[1]))
+            if self._is_there(entries, dataset, registered.declared(version) if if_absent else None):
+                return load(entries, dataset)[0]
             self._append(entries, body, State().after(body))
         return registered
+
+    def _join(
+        self,
+        entries: Entries,
+        member: Member,
+        population: str,
+        about: tuple[str | None, str | None],
+        if_absent: bool,
+        by: str | None,
+    ) -> Registered:
+        """Register a member of a population."""
+        own = {"population": population, "version": member.version}
+        if not self._is_there(entries, member.name, own if if_absent else None):
+            joined, _ = load(entries, population)
+            if joined.member is not None:
+                raise Refusal("population is a member", dataset=member.name, member=population, population=joined.dataset)
+            joined.check(about[0] or joined.unit, about[1] or joined.neighbours)
+            self._file_member(entries, joined.dataset, member, by)
+        return load(entries, member.name)[0]
+
+    def _file_member(self, entries: Entries, population: str, member: Member, by: str | None) -> None:
+        """Append the entry of a member: that it is one, and the version of its data."""
+        state = self._open_state(entries, population)
+        own = {"member": member.name, "version": member.version, "filed": member_key(member.name)}
+        self._filed(entries, {"kind": "member", "v": VERSION, "dataset": population, **own, **signed(by)}, state)
+
+    def _is_there(self, entries: Entries, dataset: str, declared: dict[str, str] | None) -> bool:
+        """Whether a dataset is registered, as it is declared; without that, a registered one is refused."""
+        found = known(entries, dataset)
+        if found is not None and declared is None:
+            raise LedgerError(_registered_already(*found))
+        if found is not None and declared is not None:
+            must_be_same(found, declared)
+        return found is not None
 
     def relabel(self, dataset: str, version: str, *, by: str | None = None) -> None:
         """Give the data a new public version, under which every question is new. Spends nothing."""
         label(version, "version")
         with self._writing() as entries:
-            state = self._open_state(entries, dataset)
-            labelled = (row for kind in ("register", "version") for row in entries.every(dataset, kind))
+            registered, member = load(entries, dataset)[0], None
+            state = self._open_state(entries, registered.dataset)
+            if registered.member is None:
+                labelled = [row for kind in ("register", "version") for row in entries.every(dataset, kind)]
+            else:
+                member = Member(dataset, version)
+                labelled = [row for row in entries.every(registered.dataset, "member") if decoded(row)["member"] == dataset]
             if version in {decoded(row)["version"] for row in labelled}:
                 raise DuotoneError(f"{dataset} had the version {version} already: a label is used once")
+            if member is not None:
+                self._file_member(entries, registered.dataset, member, by)
+                return
             body = {"kind": "version", "v": VERSION, "dataset": dataset, "version": version, **signed(by)}
             self._append(entries, body, state.after(body))
 
@@ -140,8 +197,10 @@ class Owned(ABC):
         return after
 
     def _open_state(self, entries: Entries, dataset: str) -> State:
-        """A dataset's state after its last entry, if it is not closed."""
-        _, state = load(entries, dataset)
+        """The state after its last entry of a dataset with a budget of its own, if it is not closed."""
+        registered, state = load(entries, dataset)
+        if registered.member is not None:
+            raise Refusal("of the population", dataset=dataset, population=registered.dataset)
         if state.closed:
             raise LedgerError(f"{dataset} is closed permanently")
         return state
@@ -195,21 +254,20 @@ class Owned(ABC):
     def latest(self, dataset: str, many: int) -> list[ChargeRecord]:
         """The latest charges of a dataset, the last first: in a ledger of any length, no others are read."""
         with damage_as_error(), self._store.reading() as entries:
-            load(entries, dataset)
-            return latest_charges(entries, dataset, many)
+            return latest_charges(entries, load(entries, dataset)[0], many)
 
     def clear_answers(self, dataset: str) -> int:
         """How many answers were clear, and free, if close calls are counted; reads only those since the last call."""
         with damage_as_error(), self._store.reading() as entries:
-            called = load(entries, dataset)[0].close_calls
-            return 0 if called is None else self._clear.of(entries, dataset)
+            registered, _ = load(entries, dataset)
+            return 0 if registered.close_calls is None else self._clear.of(entries, registered.dataset)
 
     def share(self, dataset: str, asker: str) -> Share:
         """An asker's share of a dataset, from the last entries; empty without allowances."""
         with damage_as_error(), self._store.reading() as entries:
             registered, state = load(entries, dataset)
             nothing = registered.account.nothing
-            return share_of(entries, dataset, asker, nothing) if state.allowances else Share(nothing)
+            return share_of(entries, registered.dataset, asker, nothing) if state.allowances else Share(nothing)
 
     def statement(self, dataset: str) -> Statement:
         """What was asked when, by whom, at what cost, and what is left."""
@@ -238,8 +296,9 @@ class Owned(ABC):
         return backup(self._store, path)
 
 
-def _registered_already(dataset: str, state: State) -> Notice:
+def _registered_already(registered: Registered, state: State) -> Notice:
     """Why a name is taken; and, if nothing was charged, how to correct a mistake in its registration."""
-    if state.charges:
+    dataset = registered.name
+    if state.charges or registered.member is not None:
         return Notice("registered already", dataset=dataset)
     return Notice("registered already, closed" if state.closed else "registered already, unused", dataset=dataset)

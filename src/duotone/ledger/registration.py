@@ -1,4 +1,8 @@
-"""A dataset's registration: its budget, its unit and neighbours, and the account of its charges."""
+"""A dataset's registration: its budget, its unit and neighbours, and the account of its charges.
+
+A member has none of these: it is another table of the same people, and all its answers are charged to the dataset that
+is its population. So there is one sum for a population, and no charge that could be left out of it.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +14,25 @@ from typing import Any
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.accounts import EXPECTED, MOST_EXPECTED, Account, RenyiAccount, SumAccount, write
 from duotone.ledger.close_calls import CloseCalls, beside, most_close_calls
-from duotone.ledger.entries import Body, State, dated, intact, is_label, label
+from duotone.ledger.entries import Body, State, dated, decoded, intact, is_label, label, member_key
 from duotone.ledger.stores import Entries
 from duotone.line.three_way import ThreeWay, three_way_table
 from duotone.model.checks import AccountName
 from duotone.model.cost import Left
-from duotone.model.notice import Refusal
+from duotone.model.notice import Notice, Refusal
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.renyi import RenyiDP
 from duotone.privacy.text import read_definition, read_either
 
 NEIGHBOURS = ("add-remove", "replace")
+
+
+@dataclass(frozen=True)
+class Member:
+    """A dataset that is charged to its population, with the version of its own data."""
+
+    name: str
+    version: str
 
 
 @dataclass(frozen=True)
@@ -38,6 +50,32 @@ class Registered:
     divider: bytes = field(default=b"", repr=False, compare=False)
     """The key that divides people into parts, drawn when the dataset was registered, so that nobody chooses who is in
     which."""
+    member: Member | None = field(default=None, compare=False)
+    """The member that was looked up, if this is its population's registration."""
+
+    @property
+    def name(self) -> str:
+        """The name that was looked up: of the member, or of the dataset itself."""
+        return self.dataset if self.member is None else self.member.name
+
+    @property
+    def population(self) -> str | None:
+        """The dataset that a member is charged to; None if a dataset has its own budget."""
+        return None if self.member is None else self.dataset
+
+    def version(self, state: State) -> str:
+        """The version of the data: a member has its own."""
+        return state.version if self.member is None else self.member.version
+
+    def declared(self, version: str) -> dict[str, str]:
+        """What its owner declared, by name: two registrations are the same if this is."""
+        if self.population is not None:
+            return {"population": self.population, "version": version}
+        called = self.close_calls
+        asked = {} if called is None else {"close_calls": str(called.question), "definite": write(self.budget)}
+        expected = {"answers": str(self.account.answers)} if isinstance(self.account, RenyiAccount) else {}
+        about = {"unit": self.unit, "neighbours": self.neighbours, "account": self.account.name, **expected}
+        return {"budget": write(self.budget if called is None else called.budget), **about, **asked, "version": version}
 
     def written(self) -> dict[str, Any]:
         """As an entry carries it."""
@@ -77,7 +115,7 @@ class Registered:
     def check(self, unit: str, neighbours: str) -> None:
         """Refuse a question with another unit or other neighbours."""
         for name, registered, asked in (("unit", self.unit, unit), ("neighbours", self.neighbours, neighbours)):
-            about = {"dataset": self.dataset, "registered": registered, "asked": asked}
+            about = {"dataset": self.name, "registered": registered, "asked": asked}
             if registered != asked and name == "unit" and asked == "row":
                 raise Refusal("unit differs", **about)
             if registered != asked:
@@ -116,13 +154,42 @@ def registration(
 
 
 def load(entries: Entries, dataset: str) -> tuple[Registered, State]:
-    """A dataset's registration, and its state after its last entry."""
-    first, last = (entries.last(dataset, "register"), entries.last(dataset)) if is_label(dataset) else (None, None)
-    if first is None or last is None:
+    """A dataset's registration, and its state after its last entry; of a member, those of its population."""
+    found = known(entries, dataset)
+    if found is None:
         others = names(entries)[:10]
-        known = f"it has {', '.join(others)}: name one of these, or register a new one" if others else "register it first"
-        raise LedgerError(f"there is no dataset {dataset!s:.200} in this ledger; {known}")
-    return Registered.read(intact(entries, first)), State.of(intact(entries, last))
+        several = f"it has {', '.join(others)}: name one of these, or register a new one" if others else "register it first"
+        raise LedgerError(f"there is no dataset {dataset!s:.200} in this ledger; {several}")
+    return found
+
+
+def known(entries: Entries, dataset: str) -> tuple[Registered, State] | None:
+    """The same; None if there is no such dataset."""
+    if not is_label(dataset):
+        return None
+    first, last, member = entries.last(dataset, "register"), entries.last(dataset), None
+    if first is None and (row := entries.member(member_key(dataset))) is not None:
+        first, last = entries.last(row.dataset, "register"), entries.last(row.dataset)
+        member = Member(dataset, intact(entries, row)["version"])
+    if first is None or last is None:
+        return None
+    return replace(Registered.read(intact(entries, first)), member=member), State.of(intact(entries, last))
+
+
+def must_be_same(found: tuple[Registered, State], given: dict[str, str]) -> None:
+    """Refuse to take a registered dataset for one that is declared differently, or that is closed."""
+    registered, state = found
+    there = registered.declared(registered.version(state))
+    every = {**there, **given} if there.get("population") == given.get("population") else ("population",)
+    differs = [
+        f"{name} {there.get(name, 'none')} (given: {given.get(name, 'none')})"
+        for name in every
+        if there.get(name) != given.get(name)
+    ]
+    if state.closed:
+        raise LedgerError(f"{registered.name} is registered already, and closed permanently: register another name")
+    if differs:
+        raise LedgerError(Notice("registered differently", dataset=registered.name, differs=", ".join(differs)))
 
 
 def latest_time(entries: Entries) -> datetime | None:
@@ -134,7 +201,8 @@ def latest_time(entries: Entries) -> datetime | None:
 
 
 def names(entries: Entries) -> list[str]:
-    """All datasets, in the order of registration; looked up by the index, one step for each."""
+    """All datasets and members, in the order of registration; datasets are looked up by the index, one step for
+    each."""
     datasets: list[str] = []
     name: Any = ""
     while (name := entries.execute("SELECT min(dataset) FROM duotone_entries WHERE dataset > ?", (name,))[0][0]) is not None:
@@ -142,7 +210,11 @@ def names(entries: Entries) -> list[str]:
     firsts = [(entries.last(dataset, "register"), dataset) for dataset in datasets]
     if any(row is None or not isinstance(dataset, str) for row, dataset in firsts):
         raise LedgerError("an entry of the ledger belongs to no dataset that is registered: run verify")
-    return [dataset for _, dataset in sorted((row.seq, dataset) for row, dataset in firsts if row is not None)]
+    order = {dataset: row.seq for row, dataset in firsts if row is not None}
+    for dataset in datasets:
+        for row in entries.every(dataset, "member"):
+            order.setdefault(decoded(row)["member"], row.seq)
+    return sorted(order, key=order.__getitem__)
 
 
 def account_of(budget: ApproxDP, written: Mapping[str, Any]) -> Account:

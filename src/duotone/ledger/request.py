@@ -76,23 +76,25 @@ class Request:
         }
         return cls(dataset, charge, terms, about, bool(again), by, tuple(others))
 
-    def key(self, state: State) -> str:
+    def key(self, now: Standing) -> str:
         """The key that identifies the question, in the dataset's present state."""
-        return key_of(self.dataset, state.version, self.terms, self.about)
+        return key_of(self.dataset, now.version, self.terms, self.about)
 
-    def recorded(self, entries: Entries, state: State) -> Row | None:
+    def recorded(self, entries: Entries, now: Standing) -> Row | None:
         """Its recorded answer; None if it is to be charged."""
-        return None if self.again else entries.answered(self.key(state))
+        return None if self.again else entries.answered(self.key(now))
 
-    def answered_otherwise(self, entries: Entries, state: State) -> AnsweredBefore | None:
+    def answered_otherwise(self, entries: Entries, now: Standing) -> AnsweredBefore | None:
         """The latest answer to the same question at another budget or with other costs, among the last charges."""
         if self.again or isinstance(self.charge, CloseCallCharge):
             return None
         terms, forms = self.terms, (str(self.terms["question"]), *self.others)
-        charges = (entries.charged_with(self.dataset, canonical({"question": form})[1:-1]) for form in forms)
+        charges = (entries.charged_with(now.registered.dataset, canonical({"question": form})[1:-1]) for form in forms)
+        own = {"version": now.version, **now.named}
         for row in sorted({row.seq: row for rows in charges for row in rows}.values(), key=lambda row: -row.seq):
             body = loaded(row)
-            same = body.get("question") in forms and body.get("version") == state.version and "calls" not in body
+            same = body.get("question") in forms and "calls" not in body
+            same = same and own == {name: body[name] for name in ("version", "member") if name in body}
             if same and (differs := _differs(terms, body)) and entries.answered(str(body.get("key"))) is not None:
                 fixed = body["boundary"] == terms["boundary"] and _fixed(body["boundary"])
                 free = fixed and body["answers"] == terms["answers"]
@@ -109,14 +111,15 @@ class Request:
         if state.allowances and self.by is None:
             raise LedgerError(Notice("asker missing", dataset=self.dataset))
 
-    def body(self, state: State, share: Share | None, calls: int | None) -> Body:
+    def body(self, now: Standing, share: Share | None, calls: int | None) -> Body:
         """The ledger entry of its charge: `share` is the asker's spending after it, `calls` the close calls reserved
         for it."""
-        body = {"kind": "charge", "v": VERSION, "dataset": self.dataset, "version": state.version, **self.terms}
+        charged = now.registered.dataset
+        body = {"kind": "charge", "v": VERSION, "dataset": charged, **now.named, "version": now.version, **self.terms}
         if share is not None and self.by is not None:
-            body |= share.written(self.dataset, self.by)
+            body |= share.written(charged, self.by)
         body |= {} if calls is None else {"calls": calls}
-        return body | {"key": self.key(state), "again": self.again, **signed(self.by)}
+        return body | {"key": self.key(now), "again": self.again, **signed(self.by)}
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,16 @@ class Standing:
     state: State
     share: Share | None
     """None without allowances, or if nobody is named."""
+
+    @property
+    def version(self) -> str:
+        """The version of the data that are asked about."""
+        return self.registered.version(self.state)
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The field of a charge to a member, which is filed as its population's."""
+        return {} if self.registered.member is None else {"member": self.registered.member.name}
 
     @property
     def left(self) -> Left:
@@ -153,14 +166,14 @@ class Standing:
         else:
             self.registered.account.accepts(request.charge)
             share = None if share is None else share.plus(request.charge)
-        body = request.body(self.state, share, calls)
+        body = request.body(self, share, calls)
         return body, Standing(self.registered, self.state.after(body), share)
 
     def _reserved(self, asked: CloseCallCharge) -> int:
         """The close calls to reserve: one per question, but at most those that are left, and at least one."""
         called, taken = self.registered.close_calls, self.state.calls
         if called is None or taken is None:
-            raise LedgerError(f"{self.registered.dataset} was not registered with close calls: ask with an epsilon")
+            raise LedgerError(f"{self.registered.name} was not registered with close calls: ask with an epsilon")
         called.accepts(asked)
         return max(min(asked.answers, called.left(taken).close_calls or 0), 1)
 
@@ -186,17 +199,19 @@ class Standing:
             if isinstance(cost, Charge) and self.registered.close_calls is not None:
                 aside = None if account.fits(account.nothing.plus(cost.privacy, 1)) else self.registered.budget
             parts = beyond(cost, before.left)
-            raise OverBudget(Shortfall(request.dataset, cost, before.left, beyond=parts, set_aside=aside))
+            raise OverBudget(Shortfall(self.registered.dataset, cost, before.left, beyond=parts, set_aside=aside))
         if not self.fits and before.allowance is not None:
             parts = beyond(cost, before.allowance)
-            raise OverBudget(Shortfall(request.dataset, cost, before.allowance, request.by, beyond=parts))
+            raise OverBudget(Shortfall(self.registered.dataset, cost, before.allowance, request.by, beyond=parts))
 
 
 def standing(entries: Entries, dataset: str, about: tuple[str, str], by: str | None) -> Standing:
     """The present state of a dataset; its unit and neighbours must be the registered ones."""
     registered, state = load(entries, dataset)
     registered.check(*about)
-    share = share_of(entries, dataset, by, registered.account.nothing) if state.allowances and by is not None else None
+    share: Share | None = None
+    if state.allowances and by is not None:
+        share = share_of(entries, registered.dataset, by, registered.account.nothing)
     return Standing(registered, state, share)
 
 

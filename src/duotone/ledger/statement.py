@@ -12,7 +12,7 @@ from duotone.ledger.allowances import Askers, Share, added_up, must_add_up
 from duotone.ledger.entries import Body, State, at, decoded
 from duotone.ledger.registration import Registered, load
 from duotone.ledger.stores import Entries, Store
-from duotone.ledger.stores.store import Scan
+from duotone.ledger.stores.store import CHUNK, Scan
 from duotone.ledger.sums import Taken
 from duotone.model.answer import in_words, recorded_answer
 from duotone.model.cost import Charge, Left
@@ -21,7 +21,10 @@ from duotone.privacy.text import Definition, read_either
 
 @dataclass(frozen=True)
 class ChargeRecord:
-    """One charge of a statement: when, by whom, for what, and its answer; `answered` is False without one."""
+    """One charge of a statement: when, by whom, for what, and its answer; `answered` is False without one.
+
+    `member` is the dataset that was asked about, if it is charged to this one.
+    """
 
     seq: int
     at: datetime
@@ -36,6 +39,7 @@ class ChargeRecord:
     state: State
     calls: int | None = None
     """How many of its answers were too close to call, or may have been; None for a definite answer."""
+    member: str | None = None
 
     @property
     def charge(self) -> Charge:
@@ -83,7 +87,8 @@ class ChargeRecord:
 
 @dataclass(frozen=True)
 class Statement:
-    """A dataset's statement: its registration, its state, and every charge."""
+    """A dataset's statement: its registration, its state, and every charge. A member's has the charges to it, and its
+    population's registration and state, with what all members have spent."""
 
     registered: Registered
     state: State
@@ -116,21 +121,22 @@ def statement(store: Store, dataset: str) -> Statement:
     relies on.
     """
     with store.reading() as entries:
-        load(entries, dataset)  # or there is no such dataset
-    rows = Scan(store, lambda entries: load(entries, dataset), dataset)
-    state, charged, answers, askers = State(), dict[int, tuple[Body, State]](), dict[int, Body](), Askers()
+        charged = load(entries, dataset)[0].dataset  # or there is no such dataset
+    rows = Scan(store, lambda entries: load(entries, dataset), charged)
+    state, charges, answers, askers = State(), dict[int, tuple[Body, State]](), dict[int, Body](), Askers()
     since: datetime | None = None
     for row, body, state in added_up(rows, askers):
         if body["kind"] == "register":
             since = at(body)
         elif body["kind"] == "charge":
-            charged[row.seq] = body, state
+            charges[row.seq] = body, state
         elif body["kind"] == "answer":
             answers[body["charge"]] = body
     registered, carried = rows.end()
-    must_add_up(dataset, state, carried)
-    charges = (charge_record(seq, body, after, answers.get(seq)) for seq, (body, after) in charged.items())
-    return Statement(registered, state, tuple(charges), askers.shares() if state.allowances else {}, since)
+    must_add_up(charged, state, carried)
+    about = {seq: both for seq, both in charges.items() if _is_about(registered, both[0])}
+    listed = tuple(charge_record(seq, body, after, answers.get(seq)) for seq, (body, after) in about.items())
+    return Statement(registered, state, listed, askers.shares() if state.allowances else {}, since)
 
 
 def charge_record(seq: int, body: Body, state: State, answer: Body | None) -> ChargeRecord:
@@ -148,16 +154,24 @@ def charge_record(seq: int, body: Body, state: State, answer: Body | None) -> Ch
         answer=None if answer is None else deepcopy(answer["answer"]),
         state=state,
         calls=body.get("calls") if answer is None else answer.get("calls"),
+        member=body.get("member"),
     )
 
 
-def latest_charges(entries: Entries, dataset: str, many: int) -> list[ChargeRecord]:
-    """The latest charges of a dataset, the last first, each with its answer.
+def _is_about(registered: Registered, body: Body) -> bool:
+    """Whether a charge is for the dataset that was looked up: to a population are charged all its members."""
+    return registered.member is None or body.get("member") == registered.member.name
+
+
+def latest_charges(entries: Entries, registered: Registered, many: int) -> list[ChargeRecord]:
+    """The latest charges of a dataset, the last first, each with its answer; of a member, among the last thousand of
+    its population.
 
     An answer follows its charge, so only entries after the first of these charges are read.
     """
-    charges = entries.latest(many, dataset, "charge")
-    rows = entries.every(dataset, "answer", after=charges[-1].seq) if charges else ()
+    latest = entries.latest(many if registered.member is None else CHUNK, registered.dataset, "charge")
+    charges = [row for row in latest if _is_about(registered, decoded(row))][:many]
+    rows = entries.every(registered.dataset, "answer", after=charges[-1].seq) if charges else ()
     answers = {body["charge"]: body for body in map(decoded, rows)}
     bodies = ((row.seq, decoded(row)) for row in charges)
     return [charge_record(seq, body, State.of(body), answers.get(seq)) for seq, body in bodies]

@@ -10,7 +10,7 @@ from duotone.errors import DuotoneError
 from duotone.ledger.accounts import Account, RenyiAccount, charge_of, write
 from duotone.ledger.allowances import Askers
 from duotone.ledger.close_calls import proved
-from duotone.ledger.entries import DAMAGE, OF_LEDGER, Body, State, at, decoded, digest, key_of, row_of
+from duotone.ledger.entries import DAMAGE, OF_LEDGER, Body, State, at, decoded, digest, key_of, member_key, row_of
 from duotone.ledger.registration import Registered
 from duotone.ledger.stores import Row
 from duotone.model.cost import TOO_CLOSE, CloseCallCharge
@@ -77,6 +77,8 @@ class _Dataset:
     """The charges without an answer so far, each by its question, with its reserved close calls and its most
     answers."""
     versions: set[str] = field(default_factory=set)
+    members: dict[str, list[str]] = field(default_factory=dict)
+    """The versions of each member, the present one last."""
     askers: Askers = field(default_factory=Askers)
 
 
@@ -85,6 +87,8 @@ class _Replay:
     """Replays every entry: sums are recomputed from what each charge says, never taken from entries."""
 
     datasets: dict[str, _Dataset] = field(default_factory=dict)
+    members: dict[str, str] = field(default_factory=dict)
+    """The population of each member."""
     latest: datetime | None = None
 
     def problem(self, row: Row) -> str | None:
@@ -110,7 +114,7 @@ class _Replay:
     def _entry(self, row: Row, body: Body) -> str | None:
         """Columns that differ from the entry, and sums that do not add up."""
         if body["kind"] == "register":
-            if row.dataset in self.datasets:
+            if row.dataset in self.datasets or row.dataset in self.members:
                 return f"registers {row.dataset} a second time"
             registered = Registered.read(body)
             if registered.close_calls is not None and not proved(registered.close_calls):
@@ -119,6 +123,10 @@ class _Replay:
                 return "registers prices that come to more than its budget"
             self.datasets[row.dataset] = _Dataset(registered)
         dataset = self.datasets[row.dataset]
+        if body["kind"] == "member" and (
+            body["member"] in self.datasets or self.members.setdefault(body["member"], row.dataset) != row.dataset
+        ):
+            return f"registers {body['member']} a second time"
         if not _belongs(row, body, dataset):
             return "does not make sense where it stands"
         dataset.state = dataset.state.after(body)
@@ -175,10 +183,17 @@ def _belongs(row: Row, body: Body, dataset: _Dataset) -> bool:
             known = body["version"] in dataset.versions
             dataset.versions.add(body["version"])
             return not known
+        case "member":
+            versions = dataset.members.setdefault(body["member"], [])
+            versions.append(body["version"])
+            return versions.count(body["version"]) == 1 and body["filed"] == member_key(body["member"])
         case "charge":
             dataset.open[row.seq] = body["key"], body.get("calls"), body["answers"]
-            key = key_of(row.dataset, body["version"], body, (dataset.registered.unit, dataset.registered.neighbours))
-            return bool(body["version"] == dataset.state.version and body["key"] == key)
+            name, version = row.dataset, dataset.state.version
+            if "member" in body:
+                name, version = body["member"], dataset.members[body["member"]][-1]
+            key = key_of(name, version, body, (dataset.registered.unit, dataset.registered.neighbours))
+            return bool(body["version"] == version and body["key"] == key)
         case "answer":
             key, reserved, answers = dataset.open.pop(body["charge"], ("", None, 0))
             return (key, reserved) == (body["key"], body.get("reserved")) and _counted(body, answers)

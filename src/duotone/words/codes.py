@@ -143,6 +143,14 @@ SENTENCES: Mapping[str, Text] = {
     " it, and if something in it is wrong, close it{p.close_dataset}, register another name, and ask by that name{p.dataset}",
     "registered already, closed": "{dataset} is registered already: its budget cannot be given twice; nothing was charged to"
     " it, and it is closed: register another name, and ask by that name{p.dataset}",
+    "registered differently": "{dataset} is registered already, and differently: {differs}; its budget cannot be given twice, and"
+    " a new version is given by its label alone",
+    "budget of a member": "{dataset} would be charged to {population}: leave its budget, account and close calls out, or the"
+    " population",
+    "population is a member": "{member} is itself charged to {population}: let {dataset} have the population {population}",
+    "of the population": "{dataset} is charged to {population}: do this to {population}",
+    "budget, unit or neighbours missing": "give {dataset} a budget, and say what is protected (unit) and how neighbours differ;"
+    " or name its population, which has all that",
     "asker missing": "{dataset} has allowances: say who asks{p.asker}; nothing was released",
     "asker is everybody": "{name} means everybody else in a list of allowances, so nobody can ask by that name: say who"
     " asks{p.asker}",

@@ -41,7 +41,8 @@ _BOUNDARY = (
     r"(\\+selection)?(\\+order [1-9][0-9]{0,2} of [1-9][0-9]{0,9})?$'"
 )
 _CHARGE = (
-    "'^after,again,(allowance,)?answers,(asker_spent,)?at,boundary,(by,)?(calls,)?dataset,(filed,)?key,kind,notion,question,v,"
+    "'^after,again,(allowance,)?answers,(asker_spent,)?at,boundary,(by,)?(calls,)?dataset,(filed,)?key,kind,"
+    "(member,)?notion,question,v,"
     "version$'"
 )
 _ANSWER = "'^after,answer,at,(calls,)?charge,dataset,key,kind,(reserved,)?v$'"
@@ -135,6 +136,7 @@ def forms(schema: str, options: str) -> tuple[str, ...]:
             latest json := {schema}.duotone_json((SELECT e.body FROM {entries} e ORDER BY seq DESC LIMIT 1));
             called json;
             own {entries}%ROWTYPE;
+            joined {entries}%ROWTYPE;
         BEGIN
             IF ({schema}.duotone_readable(body)
                 AND {schema}.duotone_names(said) ~ CASE said ->> 'kind' WHEN 'charge' THEN {_CHARGE} ELSE {_ANSWER} END
@@ -157,10 +159,19 @@ def forms(schema: str, options: str) -> tuple[str, ...]:
                 AND (said -> 'by' IS NULL OR (json_typeof(said -> 'by') = 'string' AND said ->> 'by' <> '*'
                     AND length(said ->> 'by') BETWEEN 1 AND {LONGEST_NAME} AND said ->> 'by' ~ '^[{_printable()}]*$'))
                 AND said ->> 'key' = {schema}.duotone_hash('{{"same":[' || {schema}.duotone_raw(
-                    body, '{{dataset,version,question,notion,boundary,answers}}') || ',' || {schema}.duotone_raw(
+                    body, CASE WHEN said -> 'member' IS NULL THEN '{{dataset,version,question,notion,boundary,answers}}'
+                        ELSE '{{member,version,question,notion,boundary,answers}}' END::text[]) || ',' || {schema}.duotone_raw(
                     first, '{{unit,neighbours}}') || ']}}')) IS NOT TRUE
             THEN
                 RETURN false;
+            END IF;
+            IF said -> 'member' IS NOT NULL THEN
+                SELECT * INTO joined FROM {entries} e WHERE kind = 'member' AND question = {schema}.duotone_hash(
+                    '{{"member":[' || {schema}.duotone_raw(body, '{{member}}') || ']}}') ORDER BY seq DESC LIMIT 1;
+                IF (joined.dataset = said ->> 'dataset' AND {schema}.duotone_raw(joined.body, '{{version}}')
+                    = {schema}.duotone_raw(body, '{{version}}')) IS NOT TRUE THEN
+                    RETURN false;
+                END IF;
             END IF;
             IF said -> 'calls' IS NOT NULL THEN
                 called := {schema}.duotone_json(first) -> 'close_calls';
@@ -333,7 +344,7 @@ def comparisons(schema: str, options: str) -> tuple[str, ...]:
                     RETURN false;
                 END IF;
             ELSE
-                IF ((said ->> 'version') = (now ->> 'version')) IS NOT TRUE THEN
+                IF (said -> 'member' IS NOT NULL OR (said ->> 'version') = (now ->> 'version')) IS NOT TRUE THEN
                     RETURN false;
                 END IF;
                 reserved := reserved + coalesce((said ->> 'calls')::numeric, 0);

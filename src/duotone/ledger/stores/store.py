@@ -118,6 +118,10 @@ class Entries:
         """The latest entry filed under an asker."""
         return self._one("WHERE question = ? AND kind IN ('charge', 'asker', 'allowance') ", (key,))
 
+    def member(self, key: str) -> Row | None:
+        """The latest entry of a member, by its key."""
+        return self._one("WHERE question = ? AND kind = 'member' ", (key,))
+
     def _one(self, where: str, values: Sequence[Any]) -> Row | None:
         rows = self._select(f"{where}ORDER BY seq DESC LIMIT 1", values)
         return rows[0] if rows else None
