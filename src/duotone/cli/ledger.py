@@ -37,8 +37,15 @@ def register(
     epsilon: Epsilon = None,
     exp_epsilon: ExpEpsilon = None,
     delta: Delta = "0",
-    unit: Annotated[str, typer.Option(metavar="COL", help="What is protected: the column that names people, or row.")] = "row",
-    neighbours: Annotated[str, typer.Option(metavar="add-remove|replace", help="How neighbours differ.")] = "add-remove",
+    population: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Instead of a budget: the dataset of the same people that is charged.")
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(metavar="COL", help="What is protected: the column that names people, or row (else).")
+    ] = None,
+    neighbours: Annotated[
+        str | None, typer.Option(metavar="add-remove|replace", help="How neighbours differ; else add-remove.")
+    ] = None,
     account: Annotated[str, typer.Option(metavar="sum|renyi", help="How answers add up: sum for few, renyi for many.")] = "sum",
     answers: Annotated[
         int | None, typer.Option(metavar="N", help="With --account renyi: how many answers are expected; else 1,000.")
@@ -55,6 +62,9 @@ def register(
     definite: Annotated[
         str | None, typer.Option(metavar="E[,D]", help="With --close-calls: the part of the budget for definite answers.")
     ] = None,
+    if_absent: Annotated[
+        bool, typer.Option("--if-absent", help="Do nothing if it is registered already, exactly like this; refuse if not.")
+    ] = False,
     by: By = None,
     as_json: AsJson = False,
 ) -> None:
@@ -62,58 +72,62 @@ def register(
     from duotone.model.notice import budget_notes
 
     calls, priced = _calls(close_calls, question_epsilon, wrong, definite), (epsilon, exp_epsilon) != (None, None)
-    declared = (delta, unit, neighbours, account, answers) != ("0", "row", "add-remove", "sum", None)
+    declared = (delta, population, unit, neighbours, account, answers) != ("0", None, None, None, "sum", None)
     if place.lower().endswith(".toml"):
         if priced or declared or dataset is not None:
             raise DuotoneError(f"{place} declares its dataset: leave its name, budget and options out, or change the file")
-        stands = _register_declared(place, version, calls, by)
+        stands = _register_declared(place, version, calls, if_absent, by)
     elif dataset is None or version is None:
         raise DuotoneError("name the dataset and a version of its data, as in register LEDGER NAME --version 1")
     else:
         with _open(place) as ledger:
-            if priced:
-                about: dict[str, Any] = {"unit": unit, "neighbours": neighbours, "account": account, "answers": answers}
-                whole = budget(epsilon, exp_epsilon, delta)
+            if priced or population is not None:
+                about: dict[str, Any] = {
+                    "account": account,
+                    "answers": answers,
+                    "population": population,
+                    "if_absent": if_absent,
+                }
+                whole = budget(epsilon, exp_epsilon, delta) if priced or delta != "0" else None
+                own = (unit or "row", neighbours or "add-remove") if population is None else (unit, neighbours)
+                about |= dict(zip(("unit", "neighbours"), own, strict=True))
                 ledger.register(dataset, whole, **about, **calls, version=version, by=by)
-            elif calls or declared:
-                raise DuotoneError("give --epsilon or --exp-epsilon to register; a new version takes --version alone")
+            elif calls or declared or if_absent:
+                raise DuotoneError(
+                    "give --epsilon, --exp-epsilon or --population to register; a new version takes --version alone"
+                )
             else:
                 ledger.relabel(dataset, version, by=by)
             stands = ledger.statement(dataset)
     print_statement(stands, as_json)
-    if not as_json:
+    if not as_json and stands.registered.member is None:
         print_worth(stands.registered)
         called = stands.registered.close_calls
         for warned in budget_notes(stands.registered.budget if called is None else called.budget):
             print(warned)
 
 
-def _register_declared(file: str, version: str | None, calls: dict[str, Any], by: str | None) -> Statement:
+def _register_declared(file: str, version: str | None, calls: dict[str, Any], if_absent: bool, by: str | None) -> Statement:
     """Register the dataset of a file as it is declared; or, if it is registered, give it the file's version."""
     from duotone.errors import LedgerError
-    from duotone.ledger.registration import registration
     from duotone.model.dataset import Dataset as Declared
 
     declared = Declared.load(file)
     declared = declared if version is None else declared.further(version=version)
     label, name, whole = declared.version, declared.in_ledger, declared.budget
-    if declared.ledger is None or label is None or name is None or whole is None:
+    if declared.ledger is None or label is None or name is None or (whole is None and declared.population is None):
         raise DuotoneError(f"{file} must say the ledger, the dataset, its version and its budget to register it")
-    about = {**declared.registered_with, **calls}
+    about = {**declared.registered_with, **calls, "by": by}
     with _open(str(declared.ledger)) as ledger:
         try:
             known = name in ledger.datasets()
         except LedgerError:  # no ledger yet: registering creates it
             known = False
-        if not known:
-            ledger.register(name, whole, **about, version=label, by=by)
-        elif ledger.stands(name).registered.written() == registration(name, whole, **about).written():
-            ledger.relabel(name, label, by=by)
+        if if_absent or not known:
+            ledger.register(name, whole, **about, version=label, if_absent=if_absent)
         else:
-            raise DuotoneError(
-                f"{name} is registered differently from {file}: a budget is given once; correct the file, or, if the table"
-                " holds new people, give them a label (people)"
-            )
+            ledger.register(name, whole, **about, version=ledger.stands(name).version, if_absent=True)
+            ledger.relabel(name, label, by=by)
         return ledger.statement(name)
 
 
@@ -171,7 +185,7 @@ def show(place: Place, dataset: Dataset = None, as_json: AsJson = False) -> None
         names = [dataset] if dataset is not None else ledger.datasets()
         statements = [ledger.statement(name) for name in names]
     if as_json:
-        print(json.dumps({"ledger": ledger.place, "datasets": {a.registered.dataset: written(a) for a in statements}}))
+        print(json.dumps({"ledger": ledger.place, "datasets": {a.registered.name: written(a) for a in statements}}))
         return
     for stands in statements:
         print_charges(stands)

@@ -36,6 +36,7 @@ def written(stands: Statement) -> dict[str, Any]:
             "entry": c.seq,
             "at": c.at.isoformat(),
             "by": c.by,
+            **({} if c.member is None else {"dataset": c.member}),
             "question": c.question,
             **_price(c, registered.account),
             "answers": c.answers,
@@ -49,7 +50,8 @@ def written(stands: Statement) -> dict[str, Any]:
         "budget": definition_text(registered.budget),
         "unit": registered.unit,
         "neighbours": registered.neighbours,
-        "version": stands.state.version,
+        "version": registered.version(stands.state),
+        **({} if registered.population is None else {"population": registered.population}),
         **_account(registered.account),
         "spent": {"epsilon": epsilon, "delta": delta},
         "left": stands.left.document(),
@@ -114,7 +116,7 @@ def print_charges(stands: Statement) -> None:
     from duotone.words.budgets import part
 
     head = ("entry", "when (UTC)", "who", "question", "cost", "answer")
-    table = Table(*(Column(Text(name)) for name in head), title=Text(printable(stands.registered.dataset)))
+    table = Table(*(Column(Text(name)) for name in head), title=Text(printable(stands.registered.name)))
     for c in stands.charges:
         many = c.charge.numbers()["answers"] if c.calls is None else 1
         if isinstance(c.privacy, ApproxDP):
@@ -126,6 +128,7 @@ def print_charges(stands: Statement) -> None:
             cost = f"{c.calls} close call{'s' * (c.calls > 1)}" if c.calls else "free: clear"
         answer = _answer(c) if c.answered else "none: wasted or under way"
         asked = f"{c.question} (again)" if c.again else c.question
+        asked = asked if c.member in (None, stands.registered.name) else f"{c.member}: {asked}"
         row = (str(c.seq), f"{c.at:%Y-%m-%d %H:%M:%S}", printable(c.by or ""), printable(asked), cost, answer)
         table.add_row(*map(Text, row))
     if stands.charges:
@@ -155,10 +158,13 @@ def print_statement(stands: Statement, as_json: bool) -> None:
 
     registered, (epsilon, delta) = stands.registered, stands.spent
     if as_json:
-        print(json.dumps({registered.dataset: written(stands)}))
+        print(json.dumps({registered.name: written(stands)}))
         return
     about = f"unit {printable(registered.unit)}, {registered.neighbours}"
-    named = printable(f"{registered.dataset}, version {stands.state.version}")
+    named = printable(f"{registered.name}, version {registered.version(stands.state)}")
+    if registered.population is not None:
+        print(f"{named}: charged to {printable(registered.population)}, with all its other datasets")
+        named = printable(f"{registered.population}, version {stands.state.version}")
     calls, called = stands.state.calls, registered.close_calls
     if calls is None or called is None:
         account = registered.account

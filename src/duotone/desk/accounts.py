@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from duotone.desk.office import Listed, Office
+from duotone.desk.office import Listed, Office, Population
 from duotone.desk.records import Records
 from duotone.desk.same_table import asked_as, remember
 from duotone.desk.tables import OpenTable, check_tables
@@ -33,6 +34,11 @@ def register_all(office: Office, tables: dict[str, OpenTable], ledger: Ledger, r
         known = set(ledger.datasets())
     except LedgerError:
         known = set()  # no ledger yet: the first registration creates it
+    for name, population in office.populations.items():
+        if name not in known:
+            _register_population(ledger, name, population)
+        _must_agree(name, ledger.stands(name), replace(population.registration, dataset=name))
+        _allow(office, name, population, name, ledger)
     for name, dataset in office.datasets.items():
         keys = tables[name].keys
         for other in (asked_as(keys, records) or remember(name, keys, records)) - {name}:
@@ -44,21 +50,35 @@ def register_all(office: Office, tables: dict[str, OpenTable], ledger: Ledger, r
         if account not in known:
             register(ledger, dataset)
         stands = held_against(ledger, name, dataset)
-        if stands.state.version != dataset.version:
+        if stands.version != dataset.version:
             _relabel(ledger, account, dataset.version)
-        _allow(office, name, account, ledger)
+        if dataset.shared is None:
+            _allow(office, name, dataset, account, ledger)
 
 
 def held_against(ledger: Ledger, name: str, dataset: Listed) -> Standing:
     """The ledger's state of a known dataset; refused if the office file declares it differently."""
     stands = ledger.stands(dataset.in_ledger)
-    if stands.registered.written() != dataset.registration.written():
+    if stands.registered.population != dataset.declared.population:
+        there, own = (
+            f"charged to {one}" if one else "not" for one in (stands.registered.population, dataset.declared.population)
+        )
+        raise DuotoneError(
+            f"{name} is {there} in the ledger, and {own} in the office file: a dataset never leaves its budget; correct the "
+            "office file, or name the dataset otherwise"
+        )
+    _must_agree(name, stands, dataset.registration)
+    return stands
+
+
+def _must_agree(name: str, stands: Standing, declared: Registered) -> None:
+    """Refuse what is declared otherwise than it is registered."""
+    if stands.registered.written() != declared.written():
         raise DuotoneError(
             f"{name} is registered in the ledger differently from the office file (it has {_brief(stands.registered)}; "
-            f"the office file has {_brief(dataset.registration)}): a budget is given once; correct the office file, or, if "
+            f"the office file has {_brief(declared)}): a budget is given once; correct the office file, or, if "
             "the table holds new people, give them a label (people)"
         )
-    return stands
 
 
 def _relabel(ledger: Ledger, account: str, version: str) -> None:
@@ -73,20 +93,31 @@ def _relabel(ledger: Ledger, account: str, version: str) -> None:
 
 
 def register(ledger: Ledger, dataset: Listed) -> None:
-    """Register a dataset and its budget in a ledger."""
-    try:
-        ledger.register(dataset.in_ledger, dataset.budget, **dataset.registered_with, version=dataset.version, by="the office")
-    except LedgerError:
-        if dataset.in_ledger not in ledger.datasets():  # else another process of this office was a moment faster
-            raise
+    """Register a dataset in a ledger, with its budget or its population, if another process of this office was not
+    faster."""
+    budget = None if dataset.shared is not None else dataset.budget
+    about = {**dataset.registered_with, "version": dataset.version, "if_absent": True}
+    ledger.register(dataset.in_ledger, budget, **about, by="the office")
 
 
-def _allow(office: Office, name: str, account: str, ledger: Ledger) -> None:
+def _register_population(ledger: Ledger, name: str, population: Population) -> None:
+    about = {**population.registered_with, "version": "1", "if_absent": True}
+    ledger.register(name, population.budget, **about, by="the office")
+
+
+def rehearse(ledger: Ledger, dataset: Listed) -> None:
+    """Register a dataset in a ledger that is new, after its population."""
+    if dataset.shared is not None:
+        _register_population(ledger, str(dataset.declared.population), dataset.shared)
+    register(ledger, dataset)
+
+
+def _allow(office: Office, name: str, dataset: Listed | Population, account: str, ledger: Ledger) -> None:
     """Grant the allowances of the office that the ledger does not have yet."""
-    everybody = office.datasets[name].allowance
+    everybody = dataset.allowance
     wanted = {EVERYBODY: everybody} if everybody is not None else {}
     wanted |= {who: member.allowances[name] for who, member in office.people.items() if name in member.allowances}
-    priced = office.datasets[name].registration.account
+    priced = dataset.registration.account
     for who, allowance in wanted.items():
         own, given = ledger.share(account, who), allowance.definition(priced)
         if own.budget != given or (who != EVERYBODY and not own.number):
@@ -142,6 +173,10 @@ def _check_ledger(office: Office, mistakes: Mistakes) -> list[str]:
                 return [f"budgets were not compared: {error}"]
             mistakes.add(("ledger",), f"is refused: {error}")
             return []
+        for name, population in office.populations.items():
+            if name in known:
+                with mistakes.at("populations", name):
+                    _must_agree(name, ledger.stands(name), replace(population.registration, dataset=name))
         for name, dataset in office.datasets.items():
             if dataset.in_ledger in known:
                 with mistakes.at("datasets", name):

@@ -165,7 +165,7 @@ class Answering:
                     made_up.opened(table.made_up_rows(), table.made_up_columns, Path(folder)) as source,
                     _of_made_up(table, source, terms, question) as asked,
                 ):
-                    accounts.register(ledger, table.dataset)
+                    accounts.rehearse(ledger, table.dataset)
                     reply = asked.charge(ledger, table.in_ledger())
                     return {**answer_document(asked, reply, terms, table.in_ledger()), **MADE_UP, "private": False}
             except OverBudget as error:

@@ -94,7 +94,7 @@ class Approvals:
 
     def _data(self, table: OpenTable) -> str:
         """The data of a request: the account, and the version of its data."""
-        return f"{table.in_ledger()} {self.ledger.stands(table.in_ledger()).state.version}"
+        return f"{table.in_ledger()} {self.ledger.stands(table.in_ledger()).version}"
 
     def take(self, number: int) -> None:
         """Mark an approved request as used, before it is asked."""

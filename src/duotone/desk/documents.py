@@ -170,8 +170,9 @@ def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: flo
         "bounds": {value: [str(b.low), str(b.high)] for value, b in bounds.items()},
         "engine": table.engine,
         "size": f"up to {dataset.rows:,} rows",
-        "version": stands.state.version,
-        "account": dataset.declared.account,
+        "version": stands.version,
+        "population": stands.registered.population,
+        "account": stands.registered.account.name,
         "answers": getattr(stands.registered.account, "answers", None),
         "budget": _budget(dataset.budget),
         "left": stands.left.document(),
@@ -200,7 +201,8 @@ def lifetime(name: str, ledger: Ledger) -> dict[str, Any]:
     """Lifetime: the total spent under all versions of the people, which is the loss of someone present in every
     version."""
     accounts = [account for account in ledger.datasets() if account == name or account.startswith(f"{name}{COHORT}")]
-    losses = [loss for account in accounts for loss in _losses(ledger.stands(account))]
+    charged = {stands.registered.dataset: stands for account in accounts for stands in [ledger.stands(account)]}
+    losses = [loss for stands in charged.values() for loss in _losses(stands)]
     epsilon, delta = (sum(parts) for parts in zip((0.0, 0.0), *losses, strict=True))
     return {"epsilon": epsilon, "delta": delta, "budgets": len(accounts)}
 
@@ -230,7 +232,7 @@ def history_document(table: OpenTable, ledger: Ledger, records: Records, caller:
     words = records.words(table.in_ledger(), latest[-1].seq if latest else 0)
     return {
         "charges": [_charge(charge, words.get(charge.seq), caller, account) for charge in latest],
-        "many": stands.state.charges,
+        "many": stands.state.charges if stands.registered.member is None else len(latest),
         "left": stands.left.document(),
         "wasted": stands.state.unanswered,
     }

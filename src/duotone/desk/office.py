@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -15,11 +16,12 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from duotone.desk.callers import Person, Role, encrypted
-from duotone.errors import DuotoneError
+from duotone.errors import DatasetError, DuotoneError
 from duotone.ledger.accounts import Account, allowed
 from duotone.ledger.registration import Registered, registration
 from duotone.line.three_way import ThreeWay
-from duotone.model.checks import COHORT
+from duotone.model import checks
+from duotone.model.checks import COHORT, AccountName, Neighbours
 from duotone.model.dataset import Dataset
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import exact
@@ -116,10 +118,52 @@ class AskedSo(_Written):
         return ThreeWay(ApproxDP(self.epsilon), self.wrong)
 
 
+def _budget(value: object) -> object:
+    """A budget as a dataset declares it."""
+    try:
+        numbers = {key: str(one) for key, one in value.items()} if isinstance(value, Mapping) else value
+        return checks.budget(numbers)
+    except DatasetError as error:
+        raise ValueError(", ".join(" ".join([*map(str, one.steps), one.words]) for one in error.mistakes)) from None
+
+
+class Population(_Written):
+    """People whom several datasets are about, and the budget of all answers about them."""
+
+    budget: Annotated[ApproxDP, BeforeValidator(_budget)]
+    unit: Text = "row"
+    neighbours: Neighbours = "add-remove"
+    account: AccountName = "sum"
+    answers: Count | None = None
+    close_calls: AskedSo | None = None
+    allowance: Allowed | None = None
+    """The allowance of each analyst without one of their own."""
+
+    @property
+    def registration(self) -> Registered:
+        """The dataset as a ledger would register it, without its name."""
+        return registration("population", self.budget, **self.registered_with)
+
+    @property
+    def registered_with(self) -> dict[str, Any]:
+        """What a ledger is given besides the name, version and budget of a population."""
+        about = {"unit": self.unit, "neighbours": self.neighbours, "account": self.account, "answers": self.answers}
+        return {**about, **_asked_so(self.close_calls)}
+
+
+def _asked_so(called: AskedSo | None) -> dict[str, Any]:
+    """What a ledger is given about close calls."""
+    if called is None:
+        return {}
+    return {"close_calls": called.question, "definite": None if called.definite is None else called.definite.definition}
+
+
 class Listed(_Written):
     """A dataset of the office: what its owner declares, and how it may be asked about."""
 
     declared: Dataset
+    shared: Population | None = None
+    """The population that it is charged to: the office's, by the name that it declares."""
     about: str = ""
     close_calls: AskedSo | None = None
     allowance: Allowed | None = None
@@ -138,10 +182,17 @@ class Listed(_Written):
 
     @property
     def budget(self) -> ApproxDP:
-        """The budget of all answers together."""
+        """The budget of all answers together, with those about other datasets of its population."""
+        if self.shared is not None:
+            return self.shared.budget
         if self.declared.budget is None:
             raise DuotoneError("has no budget")
         return self.declared.budget
+
+    @property
+    def account(self) -> AccountName:
+        """How answers add up."""
+        return self.declared.account if self.shared is None else self.shared.account
 
     @property
     def version(self) -> str:
@@ -155,18 +206,15 @@ class Listed(_Written):
 
     @property
     def registration(self) -> Registered:
-        """The dataset as a ledger would register it."""
+        """The dataset that it is charged to, as a ledger would register it."""
+        if self.shared is not None:
+            return replace(self.shared.registration, dataset=str(self.declared.population))
         return registration(self.in_ledger, self.budget, **self.registered_with)
 
     @property
     def registered_with(self) -> dict[str, Any]:
         """What a ledger is given besides the name, version and budget of a dataset."""
-        called = self.close_calls
-        return {
-            **self.declared.registered_with,
-            "close_calls": None if called is None else called.question,
-            "definite": None if called is None or called.definite is None else called.definite.definition,
-        }
+        return self.declared.registered_with | ({} if self.shared is not None else _asked_so(self.close_calls))
 
 
 class Member(_Written):
@@ -175,7 +223,7 @@ class Member(_Written):
     role: Role
     datasets: tuple[Name, ...] = ()
     allowances: Mapping[str, Allowed] = Field(default_factory=dict)
-    """Allowances by dataset."""
+    """Allowances by dataset, or by population."""
     subject: Text | None = None
     """The subject by which a provider identifies this person; by default the name."""
 
@@ -268,6 +316,7 @@ class Office(_Written):
     engine: Engine = Engine()
     openid: OpenId | None = None
     people: Annotated[Mapping[Name, Member], Field(min_length=1)]
+    populations: Mapping[Name, Population] = Field(default_factory=dict)
     datasets: Annotated[Mapping[Name, Listed], Field(min_length=1)]
 
     def path(self, text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from duotone.desk.office import Allowed, Listed, Member, Office, Privacy
+from duotone.desk.office import Allowed, Listed, Member, Office, Population, Privacy
 from duotone.desk.terms import model_at, sentence
 from duotone.errors import DatasetError, DuotoneError, OfficeError
 from duotone.model import checks
@@ -22,7 +22,7 @@ from duotone.privacy.approx_dp import ApproxDP
 
 LARGEST = 2**20
 """Most bytes of an office file."""
-HIDDEN = {"file", "text", "declared"}
+HIDDEN = {"file", "text", "declared", "shared"}
 """Fields of an office that are not in its file."""
 EXAMPLES = {
     "ledger": 'ledger = "budget.ledger"', "people": "a heading [people.NAME] for each of them",
@@ -32,7 +32,7 @@ EXAMPLES = {
     "epsilon": "epsilon = 1", "issuer": 'issuer = "https://…"', "client_id": 'client_id = "…"',
 }  # fmt: skip
 """How each required key is written."""
-OWN = Listed.model_fields.keys() - {"declared"}
+OWN = Listed.model_fields.keys() - HIDDEN
 """What an office says of a dataset besides the declaration of its table."""
 HERE = [key for key in KEYS if key not in ("dataset", "ledger")]
 UNKNOWN = Dataset("unknown", version="unknown", budget=ApproxDP(1))
@@ -70,11 +70,38 @@ def read_office(path: Path) -> Office:
             if not (one["type"] == "missing" and steps in meant):  # a similar key that is there
                 mistakes.add(*_mistake(steps, one))
         raise OfficeError(*mistakes.sentences) from None
+    office = _with_populations(office, mistakes)
     if not mistakes.every:
         _check(office, mistakes)
     if mistakes.every:
         raise OfficeError(*mistakes.sentences)
     return office
+
+
+def _with_populations(office: Office, mistakes: Mistakes) -> Office:
+    """The same, with the population of each dataset that is charged to one."""
+    datasets = dict(office.datasets)
+    for name, listed in office.datasets.items():
+        steps, declared = ("datasets", name), listed.declared
+        population = declared.population
+        if name in office.populations:
+            mistakes.add(("populations", name), "is the name of a dataset, too: rename one of them")
+        if population is None:
+            continue
+        shared = office.populations.get(population)
+        if shared is None:
+            mistakes.add((*steps, "population"), f"is not one of this office: write a heading [populations.{population}]")
+            continue
+        for key, own, there in (
+            ("unit", declared.unit or "row", shared.unit), ("neighbours", declared.neighbours, shared.neighbours)
+        ):  # fmt: skip
+            if own != there:
+                mistakes.add((*steps, key), f"is {own}, and that of the population {population} is {there}: make them the same")
+        for key in ("close_calls", "allowance"):
+            if getattr(listed, key) is not None:
+                mistakes.add((*steps, key), f"is said of the population: write it under [populations.{population}]")
+        datasets[name] = listed.model_copy(update={"shared": shared, "close_calls": shared.close_calls})
+    return office.model_copy(update={"datasets": datasets})
 
 
 def _with_declared(path: Path, written: dict[str, Any], mistakes: Mistakes) -> dict[str, Any]:
@@ -112,7 +139,8 @@ def _declared(path: Path, name: str, written: dict[str, Any]) -> Dataset:
         mistakes.refuse()
     else:
         declared = Dataset.of(written, known=HERE, **called)
-    lacking = [key for key in ("version", "budget") if getattr(declared, key) is None]
+    needed = ("version", "budget") if declared.population is None else ("version",)
+    lacking = [key for key in needed if getattr(declared, key) is None]
     for key in lacking:
         mistakes.add((key,), f"is missing{there}: write {EXAMPLES[key]}")
     if declared.groups is not None and not isinstance(declared.groups, Mapping):
@@ -181,6 +209,8 @@ def _check(office: Office, mistakes: Mistakes) -> None:
         _check_member(office, name, member, mistakes)
         if subjects.count(member.subject or name) > 1:
             mistakes.add(("people", name), "has the same subject as another person")
+    for name, population in office.populations.items():
+        _check_budget(population, ("populations", name), mistakes)
     for name, dataset in office.datasets.items():
         _check_dataset(office, name, dataset, mistakes)
         with mistakes.at("datasets", name, "source"):
@@ -195,16 +225,25 @@ def _check_member(office: Office, name: str, member: Member, mistakes: Mistakes)
     for i, dataset in enumerate(member.datasets):
         if dataset not in office.datasets:
             mistakes.add(("people", name, "datasets", i), f"is not a dataset of this office: {dataset}")
+    charged = {one: office.datasets[one] for one in member.datasets if one in office.datasets}
+    shared = {str(one.declared.population): one.shared for one in charged.values() if one.shared is not None}
     for dataset, allowance in member.allowances.items():
         place = "people", name, "allowances", dataset
-        if dataset not in member.datasets:
+        if dataset in shared:
+            with mistakes.at(*place):
+                _check_allowance(shared[dataset], allowance)
+        elif dataset not in charged:
             mistakes.add(place, f"is for a dataset that {name} may not ask about")
-            continue
-        with mistakes.at(*place):
-            _check_allowance(office.datasets[dataset], allowance)
+        elif charged[dataset].shared is not None:
+            mistakes.add(
+                place, f"is for a dataset that is charged to {charged[dataset].declared.population}: name that instead"
+            )
+        else:
+            with mistakes.at(*place):
+                _check_allowance(charged[dataset], allowance)
 
 
-def _check_allowance(dataset: Listed, allowance: Allowed) -> None:
+def _check_allowance(dataset: Listed | Population, allowance: Allowed) -> None:
     if dataset.close_calls is not None:
         raise DuotoneError("close calls are counted for all askers together: leave it out")
     own, most = allowance.definition(dataset.registration.account), dataset.budget
@@ -212,13 +251,18 @@ def _check_allowance(dataset: Listed, allowance: Allowed) -> None:
         raise DuotoneError(f"it is more than the whole budget, {written_budget(most)}")
 
 
-def _check_dataset(office: Office, name: str, dataset: Listed, mistakes: Mistakes) -> None:
-    steps = "datasets", name
+def _check_budget(dataset: Listed | Population, steps: tuple[str, str], mistakes: Mistakes) -> None:
     with mistakes.at(*steps, "budget"):
         _ = dataset.registration
     if dataset.allowance is not None:
         with mistakes.at(*steps, "allowance"):
             _check_allowance(dataset, dataset.allowance)
+
+
+def _check_dataset(office: Office, name: str, dataset: Listed, mistakes: Mistakes) -> None:
+    steps = "datasets", name
+    if dataset.shared is None:
+        _check_budget(dataset, steps, mistakes)
     if dataset.approvers and not dataset.approval:
         mistakes.add((*steps, "approvers"), "is for a dataset with approval = true")
     for i, approver in enumerate(dataset.approvers):

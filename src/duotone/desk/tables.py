@@ -225,7 +225,7 @@ class OpenTable:
         if terms.at_least is not None:  # what the owner declares stands
             declared = replace(declared, at_least=max(terms.at_least, declared.at_least or 1))
         by_epsilon = (terms.epsilon, terms.exp_epsilon) != (None, None)
-        margins = True if by_epsilon and self.declared.account == "renyi" else terms.margins
+        margins = True if by_epsilon and self.dataset.account == "renyi" else terms.margins
         if terms.question is None:
             if terms.wrong is not None or not terms.priced:
                 raise DuotoneError("which groups there are has a price: give epsilon and delta")

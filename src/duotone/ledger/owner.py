@@ -87,7 +87,9 @@ class Owned(ABC):
             if (budget, account, answers, close_calls, definite) != (None, "sum", None, None, None):
                 raise Refusal("budget of a member", dataset=dataset, population=population)
             with self._writing() as entries:
-                return self._join(entries, Member(label(dataset, "dataset"), version), population, (unit, neighbours), if_absent, by)
+                return self._join(
+                    entries, Member(label(dataset, "dataset"), version), population, (unit, neighbours), if_absent, by
+                )
         if budget is None or unit is None or neighbours is None:
             raise Refusal("budget, unit or neighbours missing", dataset=dataset)
         registered = registration(dataset, budget, unit, neighbours, account, answers, close_calls, definite)

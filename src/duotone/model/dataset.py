@@ -161,6 +161,7 @@ CHECKS: Mapping[str, Checked] = {
     "unit": checks.unit, "neighbours": checks.neighbours, "bounds": _bounds, "max_rows": checks.count,
     "per_unit": checks.per_unit, "max_groups": checks.count, "at_least": checks.count, "groups": checks.groups,
     "public": checks.tables, "also": checks.tables, "dataset": checks.name, "people": checks.name, "version": checks.name,
+    "population": checks.name,
     "budget": checks.budget, "account": checks.account, "answers": checks.answers, "ledger": checks.anything,
 }  # fmt: skip
 """The check of each key's value."""
@@ -196,7 +197,8 @@ class Dataset:
 
     `budget` is what all answers together may cost, and `account` how they add up: "sum" for few, "renyi" for many, chosen for
     about so many `answers`. It is in `ledger`, where the dataset is called `dataset`; `people` labels the set of people in it,
-    `version` the state of the data.
+    `version` the state of the data. Instead of a budget, it may have a `population`: another dataset of the same
+    people in the ledger, to whose budget all answers about this one are charged.
 
     >>> stays = Dataset("stays.csv", unit="patient", bounds={"days": (0, 60)})
     >>> stays.bounds["days"].high, stays.person
@@ -229,6 +231,7 @@ class Dataset:
     dataset: str | None = None
     people: str | None = None
     version: str | None = None
+    population: str | None = None
     budget: ApproxDP | None = None
     account: AccountName = "sum"
     answers: int | None = None
@@ -263,6 +266,11 @@ class Dataset:
         """Check keys against each other."""
         if self.person is None and not (self.max_rows is None and self.per_unit is None):
             mistakes.add((), "without a unit each row is a person: name the column that tells persons apart (unit)")
+        if self.population is not None:
+            for key in self.declared(("budget", "account", "answers", "people")):
+                mistakes.add((key,), f"is declared for the population {self.population}: leave it out, or the population")
+            if self.population == self.dataset:
+                mistakes.add(("population",), "is the dataset itself: name another")
         if self.columns is not None and self.also:
             mistakes.add(("columns",), "cannot be limited where there are further tables (also): make a view")
         for column in self.types.keys() & self.formats.keys():
@@ -330,9 +338,10 @@ class Dataset:
     @property
     def registered_with(self) -> dict[str, Any]:
         """What a ledger is given besides the name, the version and the budget."""
-        return {
-            "unit": self.unit or "row", "neighbours": self.neighbours, "account": self.account, "answers": self.answers,
-        }  # fmt: skip
+        about: dict[str, Any] = {"unit": self.unit or "row", "neighbours": self.neighbours}
+        if self.population is not None:
+            return {**about, "population": self.population}
+        return {**about, "account": self.account, "answers": self.answers}
 
     @property
     def person(self) -> str | None:

@@ -89,8 +89,8 @@ def spending(statement: Statement, *, ax: Axes | None = None) -> Figure:
         ax.plot(*zip(*wasted, strict=True), ls="", marker="x", ms=8, color=RED, label="charged, no answer", zorder=4)
     ax.axhline(whole, color=RED, ls="--", lw=1.6, label=f"budget: {budget_label(budget)}")
     ax.set(ylim=(0, top * 1.15 + 0.01), ylabel=unit, xlabel="time (UTC)")
-    many = statement.state.charges
-    titled(ax, f"{statement.registered.dataset}: {many} charge{'s' * (many != 1)}")
+    many = len(statement.charges)
+    titled(ax, f"{statement.registered.name}: {many} charge{'s' * (many != 1)}")
     ax.legend(frameon=False, fontsize=8, loc="lower right")
     _time_axis(ax, times)
     framed(ax)
@@ -126,6 +126,6 @@ def calls(statement: Statement, ax: Axes) -> list[Any]:
     ax.axhline(most, color=RED, ls="--", lw=1.6, label=f"close calls in its budget: {most}")
     ax.set(ylabel="answers", xlabel="time (UTC)", ylim=(0, max([most, *taken, *clear]) * 1.15 + 1))
     many = 0 if statement.state.calls is None else statement.state.calls.used
-    titled(ax, f"{statement.registered.dataset}: {many} close call{'s' * (many != 1)}")
+    titled(ax, f"{statement.registered.name}: {many} close call{'s' * (many != 1)}")
     ax.legend(frameon=False, fontsize=8, loc="center left")
     return times

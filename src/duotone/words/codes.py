@@ -143,8 +143,8 @@ SENTENCES: Mapping[str, Text] = {
     " it, and if something in it is wrong, close it{p.close_dataset}, register another name, and ask by that name{p.dataset}",
     "registered already, closed": "{dataset} is registered already: its budget cannot be given twice; nothing was charged to"
     " it, and it is closed: register another name, and ask by that name{p.dataset}",
-    "registered differently": "{dataset} is registered already, and differently: {differs}; its budget cannot be given twice, and"
-    " a new version is given by its label alone",
+    "registered differently": "{dataset} is registered already, and differently: {differs}; a budget is given once, and a new"
+    " version by its label alone",
     "budget of a member": "{dataset} would be charged to {population}: leave its budget, account and close calls out, or the"
     " population",
     "population is a member": "{member} is itself charged to {population}: let {dataset} have the population {population}",
