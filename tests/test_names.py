@@ -13,7 +13,7 @@ import duotone
 from duotone.cli.app import app
 from duotone.client.connect import Connection
 from duotone.client.transport import Asked
-from duotone.desk.office import AskedSo, Listed, Privacy
+from duotone.desk.office import AskedSo, Listed, Population, Privacy
 from duotone.desk.operations import LIST
 from duotone.ledger.ledger import Ledger, open_ledger
 from duotone.line.three_way import ThreeWay
@@ -97,7 +97,8 @@ def test_a_service_takes_what_functions_take() -> None:
 
 
 def test_an_office_declares_what_functions_take() -> None:
-    assert Listed.model_fields.keys() - PYTHON - {"declared"} == OFFICE
+    assert Listed.model_fields.keys() - PYTHON - {"declared", "shared"} == OFFICE
+    assert Population.model_fields.keys() - PYTHON == {"allowance"}
     assert Privacy.model_fields.keys() | AskedSo.model_fields.keys() <= PYTHON
 
 

@@ -170,7 +170,7 @@ def test_a_dataset_is_registered_as_its_file_declares_it(tmp_path: Path, capsys:
     file.write_text(DECLARED.replace("2025", "2026"))
     assert "stays, version 2026: " in run(capsys, "ledger", "register", str(file))[1]
     file.write_text(DECLARED.replace("100", "200"))
-    assert "stays is registered differently from" in run(capsys, "ledger", "register", str(file))[2]
+    assert "differently: answers 100 (given: 200)" in run(capsys, "ledger", "register", str(file))[2]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from duotone import ApproxDP, open_ledger
 from duotone.cli.app import main
 from duotone.desk.accounts import check_office
 from duotone.desk.callers import Caller, Person, Refused, is_loopback
-from duotone.desk.office import Engine, Limits, Listed, Member, Office, OpenId, Server, Ticks
+from duotone.desk.office import Engine, Limits, Listed, Member, Office, OpenId, Population, Server, Ticks
 from duotone.desk.office_file import HERE, read_office
 from duotone.errors import DuotoneError, OfficeError
 from duotone.http.app import open_desk
@@ -212,8 +212,8 @@ def test_it_listens_beyond_this_machine_only_with_tls_or_a_proxy(tmp_path: Path)
 def test_the_page_names_every_key_and_its_example_is_an_office(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "serve.md").read_text()
     parts = {"server", "clock", "limits", "engine", "openid"}
-    for model in (Office, Listed, Member, Server, Limits, Engine, Ticks, OpenId):
-        for key in model.model_fields.keys() - {"file", "text", "datasets", "people", "declared"}:
+    for model in (Office, Listed, Population, Member, Server, Limits, Engine, Ticks, OpenId):
+        for key in model.model_fields.keys() - {"file", "text", "datasets", "people", "declared", "shared", "populations"}:
             assert f"`[{key}]`" in page if model is Office and key in parts else f"`{key}`" in page, key
     for key in HERE:
         assert f"`{key}`" in page, key

@@ -63,12 +63,21 @@ def test_zero_and_ratio_one_are_counted_apart() -> None:
 
 @dataclass
 class Dataset:
-    """What the test knows of a dataset: its account by the accountant's arithmetic, and what was answered."""
+    """What the test knows of a dataset: its account by the accountant's arithmetic, and what was answered; a member has
+    the account of its population."""
 
     name: str
-    account: Account
+    own: Account
     version: int = 1
     answered: set[Any] = field(default_factory=set)
+    population: Dataset | None = None
+
+    @property
+    def account(self) -> Account:
+        return self.own if self.population is None else self.population.own
+
+    def charge(self, after: Account) -> None:
+        (self.population or self).own = after
 
 
 def definition(draw: random.Random) -> tuple[Definition, dict[str, Any]]:
@@ -93,6 +102,7 @@ def definition(draw: random.Random) -> tuple[Definition, dict[str, Any]]:
     return Definition(epsilon, None, delta), {"epsilon": epsilon, "delta": given_delta}
 
 
+UNUSED = Account(Definition(Fraction(0), None, Fraction(0)))
 BUDGETS: list[tuple[str, dict[str, Any]]] = [
     ("epsilon=1 delta=0", {"epsilon": 1}),
     ("epsilon=1 delta=1/100000000", {"epsilon": 1, "delta": "1e-8"}),
@@ -140,7 +150,7 @@ def attempt(ledger: Ledger, draw: random.Random, to: Dataset, definitions: Pool)
         assert again or key not in to.answered
         return 0
     except ZeroDivisionError:
-        to.account = after
+        to.charge(after)
     except DuotoneError as error:
         long = sum(len(str(x)) for x in (each.epsilon, each.ratio, each.delta)) > LONGEST_TEXT - 50
         if not (long and "too many digits for a ledger" in str(error)):
@@ -150,7 +160,8 @@ def attempt(ledger: Ledger, draw: random.Random, to: Dataset, definitions: Pool)
         assert receipt.free == (key in to.answered and not again)
         if receipt.free:
             return 0
-        to.account, after.answered = after, to.account.answered + 1
+        after.answered = to.account.answered + 1
+        to.charge(after)
         to.answered.add(key)
     assert not after.above()
     return 1 if fails else 2
@@ -159,8 +170,12 @@ def attempt(ledger: Ledger, draw: random.Random, to: Dataset, definitions: Pool)
 def sequence(ledger: Ledger, draw: random.Random, length: int, definitions: Pool) -> None:
     """A ledger's life, and then every comparison with the accountant, who sees the export only."""
     datasets = [registered(ledger, draw, name) for name in ("a", "b", "c")[: draw.randint(1, 3)]]
-    some = draw.sample(definitions, draw.choice([2, 4, 8, 30]))
-    made = len(datasets) + sum(attempt(ledger, draw, draw.choice(datasets), some) for _ in range(length))
+    members = [Dataset(f"member {i}", UNUSED, population=draw.choice(datasets)) for i in range(draw.randint(0, 3))]
+    for member in members:
+        assert member.population is not None
+        ledger.register(member.name, population=member.population.name, version="1")
+    some, every = draw.sample(definitions, draw.choice([2, 4, 8, 30])), [*datasets, *members]
+    made = len(every) + sum(attempt(ledger, draw, draw.choice(every), some) for _ in range(length))
     entries = json.loads(json.dumps(ledger.entries()))
     assert len(entries) == made
     accounts = audit(entries)
@@ -174,6 +189,10 @@ def sequence(ledger: Ledger, draw: random.Random, length: int, definitions: Pool
         statement = ledger.statement(dataset.name)
         assert (statement.state.charges, statement.state.answers) == (account.charges, account.answered)
         agree(account, *statement.spent, statement.left.document())
+    for member in members:
+        statement = ledger.statement(member.name)
+        agree(member.account, *statement.spent, statement.left.document())
+        assert len(statement.charges) == sum(entry.get("member") == member.name for entry in entries if "notion" in entry)
 
 
 def agree(account: Account, epsilon: float, delta: float, left: dict[str, Any]) -> None:
@@ -208,7 +227,7 @@ def test_the_same_on_a_disk_and_through_the_command(tmp_path: Path, capsys: pyte
         assert "verified" in _run(capsys, "verify", str(place))
         shown = _show(capsys, place)
         accounts = audit(exported)
-        assert list(shown) == list(accounts)
+        assert [name for name in shown if not name.startswith("member")] == list(accounts)
         for name, account in accounts.items():
             spent = shown[name]["spent"]
             agree(account, spent["epsilon"], spent["delta"], shown[name]["left"])

@@ -26,9 +26,9 @@ EVERY: dict[str, Any] = {
     "max_groups": 2, "at_least": 20, "groups": {"town": ["Ely"], "town,sex": [["Ely", "F"]]},
     "public": {"towns": "towns.csv"}, "also": {},
     "dataset": "stays", "people": "2026", "version": "1", "budget": {"epsilon": 1, "delta": "1e-6"}, "ledger": "b.ledger",
-    "account": "renyi", "answers": 40,
+    "account": "renyi", "answers": 40, "population": None,
 }  # fmt: skip
-"""A value for every key."""
+"""A value for every key, except that a dataset with a population has no budget."""
 
 
 def test_every_field_has_a_check_a_default_and_a_line_in_the_documents() -> None:
@@ -47,6 +47,7 @@ def test_one_thing_has_one_name_in_python_in_files_and_in_the_command() -> None:
     command = get_command(app).commands["ask"]  # type: ignore[attr-defined]
     flags = {flag.removeprefix("--") for option in command.params for flag in option.opts if flag.startswith("--")}
     elsewhere = {"source", "budget", "account", "answers", "people", "version"}  # an argument; and what a ledger is told
+    elsewhere |= {"population"}
     assert {key.replace("_", "-") for key in KEYS if key not in elsewhere} <= flags
     own = {
         "epsilon",

@@ -68,7 +68,7 @@ def execute(place: object, sql: str, *values: Any) -> list[Any]:
 ASKERS = """
 import os, sys
 from duotone import ApproxDP, OverBudget, Charge, balanced, open_ledger
-place, count, by = sys.argv[1], int(sys.argv[2]), sys.argv[3] or None
+place, count, by, datasets = sys.argv[1], int(sys.argv[2]), sys.argv[3] or None, sys.argv[4:]
 if "//" in place:
     import psycopg
 sale = Charge(balanced(ApproxDP("0.05")))
@@ -80,7 +80,7 @@ for i in range(count):
         os.read(gate, 1)  # all start at once, when the last holder closes the other end
         try:
             with open_ledger(place, wait=120) as ledger:
-                ledger.ask("census", f"q{i}", sale, lambda: True, unit="person", neighbours="replace", by=by)
+                ledger.ask(datasets[i % len(datasets)], f"q{i}", sale, lambda: True, unit="person", neighbours="replace", by=by)
             os._exit(10)
         except OverBudget:
             os._exit(20)
@@ -92,9 +92,9 @@ print(*(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children
 """
 
 
-def askers(place: str, count: int, by: str = "") -> int:
+def askers(place: str, count: int, by: str = "", datasets: Sequence[str] = ("census",)) -> int:
     """How many of this many processes, started at once, get an answer; the others must have been refused."""
-    command = [sys.executable, "-c", ASKERS, place, str(count), by]
+    command = [sys.executable, "-c", ASKERS, place, str(count), by, *datasets]
     codes = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert len(codes) == count
     assert set(codes) == {"10", "20"}

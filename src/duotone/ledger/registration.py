@@ -21,6 +21,7 @@ from duotone.model.checks import AccountName
 from duotone.model.cost import Left
 from duotone.model.notice import Notice, Refusal
 from duotone.privacy.approx_dp import ApproxDP
+from duotone.privacy.numbers import show
 from duotone.privacy.renyi import RenyiDP
 from duotone.privacy.text import read_definition, read_either
 
@@ -71,8 +72,10 @@ class Registered:
         """What its owner declared, by name: two registrations are the same if this is."""
         if self.population is not None:
             return {"population": self.population, "version": version}
-        called = self.close_calls
-        asked = {} if called is None else {"close_calls": str(called.question), "definite": write(self.budget)}
+        called, asked = self.close_calls, dict[str, str]()
+        if called is not None:
+            question = f"{write(called.question.privacy)} wrong={show(called.question.wrong)}"
+            asked = {"close_calls": question, "definite": write(self.budget)}
         expected = {"answers": str(self.account.answers)} if isinstance(self.account, RenyiAccount) else {}
         about = {"unit": self.unit, "neighbours": self.neighbours, "account": self.account.name, **expected}
         return {"budget": write(self.budget if called is None else called.budget), **about, **asked, "version": version}

@@ -167,7 +167,8 @@ def forms(schema: str, options: str) -> tuple[str, ...]:
             END IF;
             IF said -> 'member' IS NOT NULL THEN
                 SELECT * INTO joined FROM {entries} e WHERE kind = 'member' AND question = {schema}.duotone_hash(
-                    '{{"member":[' || {schema}.duotone_raw(body, '{{member}}') || ']}}') ORDER BY seq DESC LIMIT 1;
+                    '{{"member":[' || {schema}.duotone_raw(duotone_formed.body, '{{member}}') || ']}}')
+                    ORDER BY seq DESC LIMIT 1;
                 IF (joined.dataset = said ->> 'dataset' AND {schema}.duotone_raw(joined.body, '{{version}}')
                     = {schema}.duotone_raw(body, '{{version}}')) IS NOT TRUE THEN
                     RETURN false;
