@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -44,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     (tmp_path / "interrupted.py").write_text(END_ITSELF.format(signal=2))
     (tmp_path / "ended.py").write_text(END_ITSELF.format(signal=15))
     monkeypatch.chdir(tmp_path)
-    assert run(capsys, *"ledger register l t --epsilon 2 --delta 1e-6 --unit x --version 1".split())[0] == 0
+    assert run(capsys, *shlex.split("ledger register l t --epsilon 2 --delta 1e-6 --unit x --version 1"))[0] == 0
     (tmp_path / "g.csv").write_text("a,b\n")
     code, out, _ = run(capsys, "design", "g.csv", "--blue", "a", "--exp-epsilon", "2", "--json")
     assert code == 0
@@ -74,8 +75,10 @@ def test_an_exit_code_means_what_the_page_says(code: int, folder: Path) -> None:
 
 def test_a_pipeline_registers_what_is_absent(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is there does nothing and ends with 0; what differs is said."""
-    same = "ledger register l t --epsilon 2 --delta 1e-6 --unit x --version 1 --if-absent".split()
-    members = [f"ledger register l {name} --population t --version 2025 --if-absent".split() for name in ("stays", "bills")]
+    same = shlex.split("ledger register l t --epsilon 2 --delta 1e-6 --unit x --version 1 --if-absent")
+    members = [
+        shlex.split(f"ledger register l {name} --population t --version 2025 --if-absent") for name in ("stays", "bills")
+    ]
     for command in (same, *members, same, *members):
         code, out, err = run(capsys, *command)
         assert (code, err) == (0, "")
@@ -92,9 +95,9 @@ def test_a_pipeline_registers_what_is_absent(folder: Path, capsys: pytest.Captur
         assert f"t is registered already, and differently: {says}" in err
     code, _, err = run(capsys, *members[0], "--epsilon", "1")
     assert (code, "leave its budget, account and close calls out" in err) == (2, True)
-    code, _, err = run(capsys, *"ledger register l new --version 1 --if-absent".split())
+    code, _, err = run(capsys, *shlex.split("ledger register l new --version 1 --if-absent"))
     assert (code, "give --epsilon, --exp-epsilon or --population" in err) == (2, True)
-    code, out, _ = run(capsys, *"ledger register l stays --version 2026".split())
+    code, out, _ = run(capsys, *shlex.split("ledger register l stays --version 2026"))
     assert (code, out.splitlines()[0]) == (0, "stays, version 2026: charged to t, with all its other datasets")
 
 
