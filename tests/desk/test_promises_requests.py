@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 
 from duotone.desk.records import REQUESTS
 from duotone.errors import LedgerBusy
@@ -168,3 +169,31 @@ def test_a_request_belongs_to_its_dataset_and_to_its_data(office: AtDesk) -> Non
     status, refused = office.ask("ana", "votes", request=later)
     assert (status, refused["kind"], "the data has changed" in refused["error"]) == (403, "not allowed", True)
     assert charges(office, "stays") == before
+
+
+def test_who_decides_sees_the_preview_of_who_asks(tmp_path: Path) -> None:
+    """With the asker's allowance, and the units of their guess; and nobody else sees the request."""
+    with at_desk(make_office(tmp_path, VOTES.replace(*APPROVED), STAYS, people=ALL)) as office:
+        terms = {"question": "count(*) > 300", "epsilon": "0.1", "delta": "1e-7", "people": 1000}
+        ben, olga = office.caller("ben"), office.caller("olga")
+        number = office.now(office.desk.plan(ben, "votes", {"purpose": "to see", **terms}))[1]["request"]
+        seen = office.now(office.desk.preview(ben, "votes", terms))[1]
+        for caller in (ben, olga):
+            assert office.now(office.desk.request(caller, number))[1]["preview"] == seen
+        assert seen["in_units"]["people"] == 1000
+        assert seen["ledger"]["allowance"]["epsilon"] == pytest.approx(0.4)
+        assert seen["says"] == {"words": ["yes", "no"], "by": [], "scope": None, "sure": True}
+        for other in ("ana", "iris"):
+            assert office.now(office.desk.request(office.caller(other), number))[0] == 404
+        office.now(office.desk.decide(olga, number, True))
+        assert office.ask("ben", "votes", request=number)[0] == 200
+        assert office.now(office.desk.request(olga, number))[1]["preview"] is None
+
+
+def test_a_request_that_cannot_be_asked_any_more_says_why(office: AtDesk) -> None:
+    number = office.approved("ana", "votes", question="count(*) > 31", epsilon="0.1")
+    with office.desk.records.engine.begin() as records:
+        gone = {"question": "avg(height) > 1", "epsilon": "0.1"}
+        records.execute(update(REQUESTS).where(REQUESTS.c.request == number).values(terms=gone))
+    shown = office.now(office.desk.request(office.caller("olga"), number))[1]
+    assert (shown["preview"], "has no column height" in shown["problem"]) == (None, True)

@@ -136,7 +136,7 @@ def test_a_question_from_the_menus_to_its_certificate(
         expect(check).to_contain_text("Choose or write a question")
         page.get_by_label("Is it true that").select_option("avg:age")
         page.get_by_label("The limit").fill("many")
-        expect(check).to_contain_text("the limit must be a number")
+        expect(page.locator("#limit-wrong")).to_contain_text("the limit must be a number")
         page.get_by_label("The limit").fill(str(limit))
         expect(check).to_contain_text(f"avg(age) > {limit}")
         expect(check).to_contain_text("Each row is protected")
@@ -158,6 +158,130 @@ def test_a_question_from_the_menus_to_its_certificate(
         download.value.save_as(certificate)
         done = subprocess.run([sys.executable, str(CHECKER), str(certificate)], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_mistake_stands_beside_its_field_until_it_is_mended(browser: Browser, office: Served, width: int) -> None:
+    """Several at once, which a reader of the screen hears of; mending one takes only that away, and no other entry."""
+    with watched(browser, office.url, width) as page:
+        log_in(page, office, "ana")
+        limit, delta = page.get_by_label("The limit"), page.locator("#delta")
+        page.get_by_label("Is it true that").select_option("avg:age")
+        limit.fill("many")
+        delta.fill("2")
+        page.get_by_text("More", exact=True).click()
+        page.locator("#people").fill("some")
+        page.get_by_text("More", exact=True).click()
+        expect(page.locator("#limit-wrong")).to_contain_text("the limit must be a number")
+        expect(page.locator("#delta-wrong")).to_contain_text("at least 0 and below 1")
+        expect(page.locator("#people-wrong")).to_be_visible()  # where it was closed
+        for field in (limit, delta):
+            expect(field).to_have_attribute("aria-invalid", "true")
+        expect(limit).to_have_accessible_description("the limit must be a number, as 0.5, 50% or 1,000, got many.")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        expect(limit).to_be_focused()
+        page.keyboard.press("Control+A")
+        page.keyboard.type("38")
+        expect(page.locator("#limit-wrong")).to_be_hidden()
+        expect(limit).not_to_have_attribute("aria-invalid", "true")
+        expect(page.locator("#delta-wrong")).to_be_visible()
+        expect(delta).to_have_value("2")
+        delta.fill("0.0001%")
+        page.locator("#people").fill("1,000")
+        expect(page.locator("#check")).to_contain_text("of 1,000 people")
+        expect(page.locator("#check")).to_contain_text("δ 1e-06")
+        assert page.locator(".wrong:not(:empty), [aria-invalid]").count() == 0
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_menus_speak_english_and_show_their_sql(browser: Browser, office: Served, width: int) -> None:
+    with watched(browser, office.url, width) as page:
+        log_in(page, office, "ana")
+        what, sql = page.get_by_label("Is it true that"), page.locator("#check pre.sql")
+        expect(what).to_be_visible()
+        offered = what.locator("option").all_inner_texts()
+        assert {"the number of different towns", "the most frequent town", "the average age"} <= set(offered)
+        assert not {"the median town", "the total town", "the average vote"} & set(offered)
+        what.select_option(label="the number of different towns")
+        page.get_by_label("The limit").fill("1")
+        expect(sql).to_have_text("count(distinct town) > 1")
+        what.select_option(label="the most frequent town")
+        expect(page.get_by_label("Compared how").locator("option:enabled")).to_have_text(["is", "is not"])
+        page.get_by_label("The limit").fill("Ely")
+        expect(sql).to_have_text("mode(town) = 'Ely'")
+        what.select_option("share")
+        page.get_by_label("The limit").fill("50%")
+        page.get_by_label("counting those whose").select_option("vote")
+        page.get_by_label("Condition", exact=True).select_option(label="is not")
+        page.get_by_label("Value of the condition").fill("Y")
+        page.get_by_label("for", exact=True).select_option(label="each town")
+        expect(sql).to_have_text("select town, count(*) filter (where vote <> 'Y') / count(*) > 0.5 from votes group by town")
+        page.get_by_label("Condition", exact=True).select_option(label="is missing")
+        expect(page.get_by_label("Value of the condition")).to_be_hidden()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_spending_more_on_an_answer(browser: Browser, tmp_path: Path, width: int) -> None:
+    """One click, and the question stands there at twice the price, with what is left after it; or with all that is left."""
+    with serving(make_office(tmp_path, VOTES, people=PEOPLE)) as office, watched(browser, office.url, width) as page:
+        log_in(page, office, "ana")
+        page.get_by_label("Is it true that").select_option("avg:age")
+        page.get_by_label("The limit").fill("39.9")
+        page.get_by_role("link", name="Spend more: ε 1").click()  # from a preview: nothing was paid yet
+        expect(page.locator("#check")).to_contain_text("ε 1, δ 1e-06")
+        expect(page.get_by_text("a higher price")).to_have_count(0)
+        page.get_by_role("button", name="Ask", exact=True).click()
+        more = page.get_by_role("link", name="Spend more on this")
+        expect(more).to_have_count(0)  # ε 1 is left, and no more
+        page.locator("#epsilon-other").fill("0.4")
+        expect(page.locator("#check")).to_contain_text("ε 0.4")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        expect(more).to_have_text("Spend more on this: ε 0.6")
+        more.click()
+        expect(page.get_by_text("It is a new charge")).to_be_visible()
+        expect(page.get_by_label("The limit")).to_have_value("39.9")
+        expect(page.locator("#check")).to_contain_text("Left then: ε 0")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        expect(page.locator("#answer")).to_contain_text("Left: ε 0")
+        assert len(office.desk.ledger.statement("votes").charges) == 3
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_who_approves_sees_what_who_asks_sees(browser: Browser, tmp_path: Path, width: int) -> None:
+    with serving(make_office(tmp_path, VOTES + "approval = true\n", people=PEOPLE)) as office:
+        with watched(browser, office.url, width) as page:
+            log_in(page, office, "ana")
+            page.get_by_label("Is it true that").select_option("avg:age")
+            page.get_by_label("The limit").fill("38")
+            page.get_by_text("More", exact=True).click()
+            page.get_by_label("About how many people are there?").fill("1,000")
+            expect(page.locator("#check")).to_contain_text("of 1,000 people")
+            page.get_by_role("button", name="Ask for approval").click()
+            purpose = page.get_by_label("Another person approves")
+            expect(purpose).to_be_focused()
+            expect(page.locator("#purpose-wrong")).to_contain_text("say what the answer is for")
+            purpose.fill("a report")
+            expect(page.locator("#purpose-wrong")).to_be_hidden()
+            expect(page.locator("#check")).to_contain_text("Left then")
+            seen = page.locator("#check").inner_text()
+            page.get_by_role("button", name="Ask for approval").click()
+            expect(page.locator("#answer")).to_contain_text("waits for another person")
+        with watched(browser, office.url, width) as page:
+            log_in(page, office, "olga")
+            page.get_by_role("link", name="Requests").click()
+            page.get_by_role("link", name="Look at it, and decide").click()
+            said = page.locator(".side").inner_text()
+            assert said in seen  # but for its SQL, and for the link to spend more
+            for what in (
+                "Left then: ε 1.5",
+                "The answer will say yes or no",
+                "Wrong with probability",
+                "of 1,000 people",
+                "age to [0, 100]",
+            ):
+                assert what in said
+            page.get_by_role("button", name="Approve").click()
+            expect(page.get_by_text("The request is approved.")).to_be_visible()
 
 
 def tab_to(page: Page, element: str) -> None:
@@ -204,7 +328,7 @@ def test_what_is_entered_before_the_scripts_are_there_is_checked_too(browser: Br
         page.get_by_label("Is it true that").select_option("avg:age")
         assert "Choose or write a question" in page.locator("#check").inner_text()
         held.pop().continue_()
-        expect(page.locator("#check")).to_contain_text("the limit must be a number")
+        expect(page.locator("#limit-wrong")).to_contain_text("the limit must be a number")
 
 
 def test_no_table_hides_its_last_column_on_a_phone(browser: Browser, office: Served) -> None:

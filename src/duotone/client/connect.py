@@ -141,6 +141,10 @@ class Connection:
         """Questions that need, or needed, approval: your own, and those that you may approve."""
         return self._listed("requests")
 
+    def request(self, request: int) -> Document:
+        """A question that needs approval, with the preview that its asker sees."""
+        return dict(self.call("request", request))
+
     def decide(self, request: int, approve: bool) -> Document:
         """Approve a question that waits, or refuse it."""
         return dict(self.call("decide", request, approve))

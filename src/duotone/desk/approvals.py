@@ -66,7 +66,8 @@ class Approvals:
             "own": own,
             "other": other,
         }
-        kept = at_its_price(question, terms)
+        guess = {"people": terms.people} if terms.people is not None and terms.wrong is None else {}
+        kept = at_its_price(question, terms) | guess  # whoever approves sees the same units
         return self.document(caller, self.records.add_request(table.name, caller.name, kept, **about))
 
     def _require_fit(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> None:
@@ -110,11 +111,19 @@ class Approvals:
         every = (self.document(caller, request) for request in self.records.requests(caller.name))
         return {"requests": [one for one in every if one["asked_by"] == caller.name or one["may_decide"]]}
 
-    def decide(self, caller: Caller, number: int, approve: bool) -> Document:
-        """Approve or refuse a request: of one's own assistant, or of another person."""
+    def one(self, caller: Caller, number: int) -> Document:
+        """One of these."""
+        return self.document(caller, self._seen(caller, number))
+
+    def _seen(self, caller: Caller, number: int) -> Document:
         request = self.records.request(number)
         if request is None or not self._sees(caller, request):
             raise Refused("unknown", f"there is no request {number} that you may decide about")
+        return request
+
+    def decide(self, caller: Caller, number: int, approve: bool) -> Document:
+        """Approve or refuse a request: of one's own assistant, or of another person."""
+        request = self._seen(caller, number)
         if not self._may_decide(caller, request):
             raise Refused("not allowed", f"request {number} is not yours to decide: another person than the asker does")
         own = request["asked_by"] == caller.name

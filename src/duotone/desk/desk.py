@@ -149,12 +149,27 @@ class Desk:
         terms = Terms.read(written)
         question = self.answering.question(table, terms)
         request = self.approvals.plan(caller, table, terms, question)
-        return {**request, "preview": self._previewed(caller, table, terms, question)}
+        return {**request, "preview": self._previewed(caller.name, table, terms, question)}
 
     @operation
     def requests(self, caller: Caller) -> Document:
         """The caller's own requests, and those that the caller may decide."""
         return self.approvals.every(caller)
+
+    @operation
+    def request(self, caller: Caller, number: int) -> Document:
+        """A request that is not asked or refused yet, with the preview that its asker sees now; or why it has none."""
+        request = self.approvals.one(caller, number)
+        if request["state"] not in ("waiting", "approved") or request["dataset"] not in self.tables:
+            return {**request, "preview": None, "problem": None}
+        table, terms = self.tables[request["dataset"]], Terms.read(request["terms"])
+        try:
+            preview = self._previewed(request["asked_by"], table, terms, self.answering.question(table, terms))
+        except Refused as refused:  # what the owner declares may have changed since
+            if refused.kind != "bad question":
+                raise
+            return {**request, "preview": None, "problem": str(refused)}
+        return {**request, "preview": preview, "problem": None}
 
     @operation
     def decide(self, caller: Caller, number: int, approve: bool) -> Document:
@@ -196,11 +211,11 @@ class Desk:
     def preview(self, caller: Caller, table: OpenTable, written: Any) -> Document:
         """How accurate an answer would be and what it would cost; reads and charges nothing."""
         terms = Terms.read(written)
-        return self._previewed(caller, table, terms, self.answering.question(table, terms))
+        return self._previewed(caller.name, table, terms, self.answering.question(table, terms))
 
-    def _previewed(self, caller: Caller, table: OpenTable, terms: Terms, question: Prepared) -> Document:
-        document = documents.preview_document(question, self.ledger, table.in_ledger(), terms, caller.name)
-        more = documents.how_many_more(table, self.ledger, caller, question.cost)
+    def _previewed(self, person: str, table: OpenTable, terms: Terms, question: Prepared) -> Document:
+        document = documents.preview_document(question, self.ledger, table.in_ledger(), terms, person)
+        more = documents.how_many_more(table, self.ledger, person, question.cost)
         document["ledger"]["how_many_more"] = more
         return {**document, "seconds": self._seconds(table, question)}
 

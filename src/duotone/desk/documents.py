@@ -20,7 +20,7 @@ from duotone.ledger.request import Standing
 from duotone.ledger.statement import ChargeRecord
 from duotone.model.checks import COHORT
 from duotone.model.cost import Charge, Cost, as_json, as_share
-from duotone.model.terms import DefiniteTerms, PaidTerms
+from duotone.model.terms import DefiniteTerms, PaidTerms, WhichTerms
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import show
 from duotone.privacy.renyi import RenyiDP
@@ -42,7 +42,7 @@ def preview_document(question: Prepared, ledger: Ledger, account: str, terms: Te
     leads = isinstance(question.asked, ParsedQuestion) and isinstance(question.asked.tree, TopGroup)
     if terms.people is not None and terms.wrong is None and not leads:  # which group leads has no units
         document["in_units"] = question.preview(terms.people).document()
-    about = {"question": _text(question), "protected": protected(question), "curve": curve(question)}
+    about = {"question": _text(question), "says": says(question), "protected": protected(question), "curve": curve(question)}
     if (seldom := seldom_wrong(question)) is not None:
         document["seldom_wrong"] = seldom
     return {**document, **about, "ledger": quote.document(), "terms": asked_at(question, terms)}
@@ -63,6 +63,19 @@ def seldom_wrong(question: Prepared) -> dict[str, Any] | None:
         return None
     people = bisect_left(many, True, key=lambda margin: question.error(margin) <= SELDOM) + 1
     return {"wrong": SELDOM, "people": people} if people <= many[-1] else None
+
+
+def says(question: Prepared) -> dict[str, Any]:
+    """What an answer says: which words, for which groups, of which parts, and whether it says how sure it is."""
+    facts, terms = question.facts, question.terms
+    words = [*map(str, terms.answers)] if isinstance(terms, WhichTerms) else ["yes", "no"]
+    sure = isinstance(terms, DefiniteTerms) and terms.boundary != "selection" and terms.table.has_margins
+    return {
+        "words": [] if question.asked is None else words if isinstance(terms, PaidTerms) else [*words, "too close to call"],
+        "by": list(facts.labels) if facts.by else [],
+        "scope": facts.scope or None,
+        "sure": sure,
+    }
 
 
 def _text(question: Prepared) -> str:
@@ -216,10 +229,10 @@ def _losses(stands: Standing) -> list[tuple[float, float]]:
     return spent
 
 
-def how_many_more(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost) -> int | None:
-    """About how many such questions can still be asked; None if the budget does not cover this kind."""
+def how_many_more(table: OpenTable, ledger: Ledger, person: str, cost: Cost) -> int | None:
+    """About how many such questions a person can still ask; None if the budget does not cover this kind."""
     try:
-        return ledger.stands(table.in_ledger(), by=caller.name).repeats(cost)
+        return ledger.stands(table.in_ledger(), by=person).repeats(cost)
     except DuotoneError:
         return None
 
@@ -284,7 +297,7 @@ def budget_document(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost
         "budget": _budget(account.registered.budget if called is None else table.dataset.budget),
         "left": account.left.document(),
         "this": None if cost is None else price_document(cost, account.registered.account),
-        "how_many_more": None if cost is None else how_many_more(table, ledger, caller, cost),
+        "how_many_more": None if cost is None else how_many_more(table, ledger, caller.name, cost),
         "free_answers": ledger.clear_answers(table.in_ledger()),
         "wasted": account.state.unanswered,
         "close_calls": None

@@ -176,6 +176,10 @@ LIST = (
         "Your own, and those that you may decide; each with its price, and how accurate its answer would be.",
         tool=Tool("list_plans", "Plans",
             "The plans so far with their state: waiting, approved, refused or used.")),
+    Operation("request", "GET", "/requests/{request}",
+        "A request, with the preview that its asker sees",
+        "How accurate the answer would be, what it would say, its price, and what is left after it: to be read before it is"
+        " approved. The preview is null once it was asked or refused."),
     Operation("decide", "POST", "/requests/{request}",
         "Approve or refuse a request", "Of your own assistant, or of another person: nobody approves their own question.",
         Decision, reads_only=False),

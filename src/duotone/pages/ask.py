@@ -4,167 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from duotone.desk.callers import Refused
-from duotone.errors import DuotoneError
-from duotone.pages.menus import COMPARISONS, CONDITIONS, Chosen, composed, examples, groupable, offered
-from duotone.pages.render import do, download, fields_of, form_of, number_of, partial, refusal, render
+from duotone.pages.asked_form import EPSILONS, FIELDS, OTHER, PRICES, WRONGS, AskedForm, dearer, mistakes_in, room_in
+from duotone.pages.fields import Mistaken
+from duotone.pages.menus import COMPARISONS, CONDITIONS, examples, groupable, kinds, offered, people_of
+from duotone.pages.render import do, download, form_of, number_of, partial, refusal, render
 from duotone.pages.svg import Axis, Plot, plot
-from duotone.privacy.numbers import exact, show
 from duotone.words import budgets
-
-EPSILONS = {"0.1": "0.1: very private", "0.2": "0.2", "0.5": "0.5: careful", "1": "1: usual", "2": "2: less private"}
-WRONGS = {
-    "1/10": "one time in ten", "1/20": "one time in twenty", "1/100": "one time in a hundred",
-    "1/1000": "one time in a thousand", "1/1000000": "one time in a million",
-}  # fmt: skip
-OTHER = "other"
-USUAL, DELTAS = ("0.1", "0.2", "0.5", "1"), ("1e-6", "1e-7", "1e-8", "1e-9", "1e-10", "1e-12")
-"""Default values of ε and δ."""
-
-
-@dataclass(frozen=True)
-class AskedForm(Chosen):
-    """All fields as text: the menus and the others."""
-
-    mode: str = "menus"
-    """"menus" or "sql"."""
-    question: str = ""
-    way: str = ""
-    """How the price is given: epsilon, error, number or close."""
-    epsilon: str = ""
-    epsilon_other: str = ""
-    delta: str = ""
-    wrong: str = "1/100"
-    flip: str = "10"
-    one_of: str = "1000"
-    people: str = ""
-    max_groups: str = ""
-    at_least: str = ""
-    parts: str = ""
-    missed: str = ""
-    alarm: str = ""
-    private: str = ""
-    again: str = ""
-    purpose: str = ""
-
-    @classmethod
-    def of(cls, dataset: Mapping[str, Any], sent: Mapping[str, str]) -> AskedForm:
-        """The form that was sent, or one with the usual values."""
-        many = dataset["account"] == "renyi"
-        first = {
-            "way": "close" if dataset["close_calls"] is not None else "number" if many else "epsilon",
-            "epsilon": _usual(dataset),
-            "delta": "" if many else next((delta for delta in DELTAS if float(delta) <= _room(dataset)[1]), "0"),
-        }
-        first |= {"wrong": "1/1000", "flip": "100", "one_of": str(dataset["answers"])} if many else {}
-        return cls(**{**first, **fields_of(cls, sent)})
-
-    @property
-    def begun(self) -> bool:
-        """Whether anything was entered: before that, nothing is wrong."""
-        return bool(self.question.strip() if self.mode == "sql" else self.limit.strip() or self.what == "groups")
-
-    def terms(self, dataset: Mapping[str, Any], *, asked: bool) -> dict[str, Any]:
-        """The terms of the form; a guess of people is for a preview, a purpose for a question."""
-        about: dict[str, Any] = {"question": self.question} if self.mode == "sql" else composed(dataset, self)
-        about |= self._price()
-        if self.max_groups.strip():
-            about["max_groups"] = whole(self.max_groups, "the groups of one person")
-        if self.at_least.strip():
-            about["at_least"] = whole(self.at_least, "the people of a group that is shown")
-        if self.parts.strip():
-            about["parts"] = whole(self.parts, "the number of parts")
-        if self.missed.strip() or self.alarm.strip():
-            about["costs"] = [self.missed.strip() or "1", self.alarm.strip() or "1"]
-        if self.private:
-            about["groups"] = "private"
-        if self.again:
-            about["again"] = True
-        if asked:
-            return about | ({"purpose": self.purpose.strip()} if self.purpose.strip() else {})
-        if self.people.strip() and "people" in about:
-            raise Refused("bad question", "how many people there are is guessed for a given ε: empty that field, or give ε")
-        return about | ({"people": whole(self.people, "the guess of people")} if self.people.strip() else {})
-
-    def _price(self) -> dict[str, Any]:
-        match self.way:
-            case "close":
-                return {}
-            case "number":
-                return {"one_of": whole(self.one_of, "the number of answers")}
-            case "error":
-                return {"wrong": self.wrong, "people": whole(self.flip, "the people who would flip it"), **self._delta()}
-        if self.epsilon == OTHER:
-            return {"epsilon": self.epsilon_other.strip(), **self._delta()}
-        if self.epsilon_other.strip():
-            raise Refused("bad question", "two values of ε are given: choose “another value”, or empty its field")
-        return {"epsilon": self.epsilon, **self._delta()}
-
-    def _delta(self) -> dict[str, str]:
-        return {"delta": self.delta.strip()} if self.delta.strip() else {}
-
-
-def _usual(dataset: Mapping[str, Any]) -> str:
-    """The largest usual ε of which the budget allows four; or else what is left."""
-    most = min(float(dataset["budget"]["epsilon"]) / 4, _room(dataset)[0])
-    fitting = [value for value in USUAL if float(value) <= most]
-    return fitting[-1] if fitting else USUAL[0]
-
-
-def _room(dataset: Mapping[str, Any]) -> tuple[float, float]:
-    """What is left of ε and δ for the caller: of the budget, and of an allowance."""
-    rooms = [room for room in (dataset["budget"], dataset["left"], dataset["allowance"] or {}) if "epsilon" in room]
-    return min(float(room["epsilon"]) for room in rooms), min(float(room["delta"]) for room in rooms)
-
-
-def whole(text: str, what: str) -> int:
-    """A whole number as people write it."""
-    plain = text.strip().replace(",", "")
-    if not (plain.isascii() and plain.isdigit() and len(plain) <= 15):
-        raise Refused("bad question", f"{what} must be a whole number, got {text.strip()[:40]}")
-    return int(plain)
-
-
-def query_of(terms: Mapping[str, Any], price: Fraction | None) -> str:
-    """The address of the ask page with these terms, at this ε; for None, at the usual one."""
-    sent = {"mode": "sql", "question": terms["question"], "way": "epsilon"}
-    if price is not None:
-        sent |= {"epsilon": OTHER, "epsilon_other": plain(price), "delta": terms.get("delta", "")}
-    for name in ("max_groups", "at_least", "parts"):
-        if terms.get(name):
-            sent[name] = terms[name]
-    if terms.get("costs"):
-        sent["missed"], sent["alarm"] = terms["costs"]
-    if terms.get("groups") == "private":
-        sent["private"] = "yes"
-    return urlencode(sent)
-
-
-def twice(terms: Mapping[str, Any]) -> Fraction | None:
-    """Twice the ε of the terms, if they have one."""
-    try:
-        return 2 * exact(str(terms["epsilon"]))
-    except (KeyError, DuotoneError):
-        return None
-
-
-def plain(value: Fraction) -> str:
-    """A number as people write it: as a decimal if that is exact.
-
-    >>> plain(Fraction(1, 2)), plain(Fraction(1, 3))
-    ('0.5', '1/3')
-    """
-    decimal = f"{float(value):.6g}"
-    return decimal if exact(decimal) == value else show(value)
-
 
 TENTHS = (0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
@@ -179,8 +31,7 @@ async def check(request: Request) -> Response:
     """Mistakes in a question, or its cost and accuracy."""
     dataset = await _dataset(request)
     asked = AskedForm.of(dataset, await form_of(request))
-    checked = await _checked(request, dataset, asked)
-    return render(request, "ask_check.html", dataset=dataset, asked=asked, oob=True, **checked)
+    return _part(request, dataset, asked, await _checked(request, dataset, asked))
 
 
 async def ask(request: Request) -> Response:
@@ -188,26 +39,45 @@ async def ask(request: Request) -> Response:
     dataset, sent = await _dataset(request), await form_of(request)
     asked = AskedForm.of(dataset, sent)
     if sent.get("do") == "sql":
-        try:
-            return await _page(request, dataset, as_sql(dataset, asked))
-        except Refused as refused:  # keep what stands in the menus
-            why = f"The menus make no SQL yet: {refused.on_page}. Finish them, or write the question here."
-            return await _page(request, dataset, replace(asked, mode="sql"), refused.status, mistake=why)
+        return await _in_sql(request, dataset, asked)
     if sent.get("do") not in ("ask", "made-up"):
         return await _page(request, dataset, asked)  # without scripts, show the price first
-    terms = asked.terms(dataset, asked=True) | ({"made_up": True} if sent["do"] == "made-up" else {})
     try:
+        terms = asked.terms(dataset, asked=True) | ({"made_up": True} if sent["do"] == "made-up" else {})
         answer = await do(request, "ask", dataset["name"], terms)
     except Refused as refused:
-        if partial(request):
-            return refusal(request, refused)
-        return await _page(request, dataset, asked, refused.status, problem=refused.on_page)
-    shown = answer_shown(dataset, answer)
+        return await _unanswered(request, dataset, asked, refused)
+    shown = answer_shown(dataset, answer, asked)
     if partial(request):
         reply = render(request, "answer.html", **shown)
         reply.headers["HX-Trigger-After-Swap"] = "asked"
         return reply
     return await _page(request, dataset, asked, **shown)
+
+
+async def _in_sql(request: Request, dataset: Mapping[str, Any], asked: AskedForm) -> Response:
+    """The form with the menus' question as SQL; or what is missing in the menus, which are kept."""
+    try:
+        terms = asked.terms(dataset, asked=False)
+    except Refused as refused:
+        return await _page(request, dataset, asked, refused.status, mistakes=mistakes_in(asked, refused))
+    if "question" not in terms:
+        why = {"what": "choose another question: which groups there are has no SQL"}
+        return await _page(request, dataset, asked, Mistaken(why).status, mistakes=why)
+    return await _page(request, dataset, replace(asked, mode="sql", question=terms["question"]))
+
+
+async def _unanswered(request: Request, dataset: Mapping[str, Any], asked: AskedForm, refused: Refused) -> Response:
+    """What is wrong, beside the field that it is in; or else where the answer would stand."""
+    mistakes = mistakes_in(asked, refused)
+    if not partial(request):
+        shown = {"mistakes": mistakes} if mistakes else {"problem": refused.on_page}
+        return await _page(request, dataset, asked, refused.status, **shown)
+    if not mistakes:
+        return refusal(request, refused)
+    reply = _part(request, dataset, asked, {**UNCHECKED, "mistakes": mistakes}, refused.status)
+    reply.headers.update({"HX-Retarget": "#check", "HX-Reswap": "innerHTML", "HX-Trigger-After-Settle": "mistaken"})
+    return reply
 
 
 async def certificate(request: Request) -> Response:
@@ -226,9 +96,15 @@ async def _dataset(request: Request) -> dict[str, Any]:
     return await do(request, "dataset", request.path_params["dataset"])
 
 
+UNCHECKED: Mapping[str, Any] = {
+    "preview": None, "mistakes": {}, "refused": None, "sql": None, "curve": None, "beyond": "", "more": None,
+}  # fmt: skip
+"""What stands beside a form in which nothing was entered."""
+
+
 async def _checked(request: Request, dataset: Mapping[str, Any], asked: AskedForm) -> dict[str, Any]:
-    """The preview for the template and the composed SQL; or the mistake."""
-    shown: dict[str, Any] = {"preview": None, "mistake": None, "sql": None, "curve": None, "beyond": ""}
+    """The preview for the template and the composed SQL; or the mistakes."""
+    shown = dict(UNCHECKED)
     if not asked.begun:
         return shown
     try:
@@ -236,38 +112,60 @@ async def _checked(request: Request, dataset: Mapping[str, Any], asked: AskedFor
         shown["sql"] = terms.get("question") if asked.mode == "menus" else None
         preview = await do(request, "preview", dataset["name"], terms)
     except Refused as refused:
-        return shown | {"mistake": refused.on_page}
+        return shown | {"mistakes": mistakes_in(asked, refused), "refused": refused}
+    bill = preview["ledger"]
+    more = None if bill["free"] else dearer(replace(asked, instead=""), preview["terms"], bill, _left(dataset))
+    return shown | {"more": more} | previewed(preview)
+
+
+def _left(dataset: Mapping[str, Any]) -> float | None:
+    """The ε that is left for the caller, in an account of sums."""
+    return room_in(dataset)[0] if "epsilon" in dataset["left"] else None
+
+
+def previewed(preview: Mapping[str, Any]) -> dict[str, Any]:
+    """A preview for its template."""
     beyond = budgets.beyond(tuple(preview["ledger"].get("beyond", ())), symbols=True)
-    return shown | {"preview": preview, "curve": accuracy(preview, "by" in terms), "beyond": beyond}
+    return {"preview": preview, "curve": accuracy(preview), "beyond": beyond}
+
+
+def _part(
+    request: Request, dataset: Mapping[str, Any], asked: AskedForm, checked: Mapping[str, Any], status: int = 200
+) -> Response:
+    """The check of a form, and the mistakes beside its fields, for a page that is open."""
+    absent = {"max_groups" if not dataset["unit"] else "", "parts" if not dataset["parts"] else ""}
+    absent |= set() if priced(dataset) else PRICES
+    if not dataset["approval"] or not (asked.purpose.strip() or "purpose" in checked["mistakes"]):
+        absent.add("purpose")  # it is looked at when one asks
+    places = [name for name in FIELDS if name not in absent]
+    return render(request, "ask_check.html", status, dataset=dataset, asked=asked, places=places, **checked)
 
 
 async def _page(request: Request, dataset: Mapping[str, Any], asked: AskedForm, status: int = 200, **shown: Any) -> Response:
     lists = {"epsilons": EPSILONS, "wrongs": WRONGS, "other": OTHER, "comparisons": COMPARISONS, "conditions": CONDITIONS}
     lists |= {"offered": offered(dataset), "groupable": groupable(dataset), "examples": examples(dataset)}
-    first = {"priced": priced(dataset), "answer": None, "problem": None, "more": None, "dataset": dataset, "asked": asked}
+    lists |= {"kinds": kinds(dataset), "people": people_of(dataset)}
+    first = {"priced": priced(dataset), "answer": None, "problem": None, "dataset": dataset, "asked": asked}
     checked = await _checked(request, dataset, asked)
     return render(request, "ask.html", status, **{**first, **lists, **checked, **shown})
 
 
-def as_sql(dataset: Mapping[str, Any], asked: AskedForm) -> AskedForm:
-    """The form with the menus' question as SQL."""
-    terms = asked.terms(dataset, asked=False)
-    if "question" not in terms:
-        raise Refused("bad question", "choose another question: which groups there are has no SQL")
-    return replace(asked, mode="sql", question=terms["question"])
-
-
-def answer_shown(dataset: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer for its template, with links to spend more on it, or to get a definite one."""
-    terms = answer.get("terms", {})
-    asked = "question" in terms and not answer.get("made_up")
-    more = twice(terms) if asked else None
-    definite = asked and answer.get("answer") == "too close to call" and priced(dataset)
+def answer_shown(dataset: Mapping[str, Any], answer: Mapping[str, Any], asked: AskedForm | None = None) -> dict[str, Any]:
+    """An answer for its template, with links to spend more on it, or to get a definite one; in the form that it was asked
+    by, if it was."""
+    terms, ledger = answer.get("terms", {}), answer.get("ledger", {})
+    known = "question" in terms and not answer.get("made_up")
+    definite = known and answer.get("answer") == "too close to call" and priced(dataset)
+    dearest = None
+    if known:
+        form = replace(AskedForm.again_as(terms) if asked is None else asked, instead="yes", again="", purpose="")
+        lefts = [left for left in (ledger["left"], ledger.get("allowance") or {}) if "epsilon" in left]
+        dearest = dearer(form, terms, ledger, min((float(left["epsilon"]) for left in lefts), default=None))
     return {
         "answer": answer,
         "name": dataset["name"],
-        "more": None if more is None else {"epsilon": plain(more), "query": query_of(terms, more)},
-        "definite": query_of(terms, None) if definite else None,
+        "dearest": dearest,
+        "definite": replace(AskedForm.again_as(terms), way="epsilon").query if definite else None,
     }
 
 
@@ -276,9 +174,10 @@ def priced(dataset: Mapping[str, Any]) -> bool:
     return dataset["close_calls"] is None or dataset["close_calls"]["definite"] is not None
 
 
-def accuracy(preview: Mapping[str, Any], groups: bool) -> Plot:
+def accuracy(preview: Mapping[str, Any]) -> Plot:
     """The curve by margin: how often an answer is wrong, or too close to call, or a group is left out."""
     points = [(float(people), float(chance)) for people, chance in preview["curve"]]
+    groups = not preview["says"]["words"]
     close, last = "too_close_by_margin" in preview, max(2.0, points[-1][0])
     by_margin = preview["too_close_by_margin" if close else "error_by_margin"]
     top = 1.0 if close or groups or by_margin["1"] > 0.5 else 0.5

@@ -10,19 +10,35 @@ from typing import Any
 
 from sqlglot.tokens import Tokenizer
 
-from duotone.desk.callers import Refused
+from duotone.pages.fields import Mistaken, gathered, number
+from duotone.words.sentences import plural
 
 Dataset = Mapping[str, Any]
 """The desk's description of a dataset."""
-NUMBERS = ("integer", "float", "decimal", "untyped")
+NUMBERS = ("integer", "float", "decimal")
 MOMENTS = ("date", "time")
-GROUPABLE = ("text", "integer", "boolean", "date", "untyped")
+FEW = ("text", "integer", "date")
+"""Kinds with few different values, often."""
+GROUPABLE = (*FEW, "boolean")
 COUNTED = {">": "is more than", ">=": "is at least", "<": "is less than", "<=": "is at most"}
+LATER = {">": "is after", ">=": "is on or after", "<": "is before", "<=": "is on or before"}
+"""The same of dates and times."""
+EQUAL = {"=": "is", "<>": "is not"}
 COMPARISONS = {**COUNTED, "=": "is exactly", "<>": "is not"}
-CONDITIONS = {**COMPARISONS, "=": "is", "null": "is missing", "there": "is not missing"}
-EACH = {"avg": "the average of", "sum": "the sum of", "median": "the median of", "min": "the smallest", "max": "the largest",
-        "distinct": "the number of different", "mode": "the most frequent"}  # fmt: skip
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
+CONDITIONS = {**COUNTED, **EQUAL, "null": "is missing", "there": "is not missing"}
+EACH: dict[str, tuple[str, tuple[str, ...]]] = {
+    "avg": ("the average {}", NUMBERS),
+    "median": ("the median {}", NUMBERS + MOMENTS),
+    "sum": ("the total {}", NUMBERS),
+    "min": ("the lowest {}", NUMBERS + MOMENTS),
+    "max": ("the highest {}", NUMBERS + MOMENTS),
+    "mode": ("the most frequent {}", FEW),
+    "distinct": ("the number of different {}", FEW),
+    "share": ("the share of {people} whose {} is yes", ("boolean",)),
+}
+"""What can be asked of a column: in words, and the kinds of columns."""
+OF_MOMENTS = {"min": "the earliest {}", "max": "the latest {}"}
+TRUTHS = {"yes": "true", "true": "true", "no": "false", "false": "false"}
 _MOMENT = {
     "date": (re.compile(r"\d{4}-\d\d-\d\d"), "2024-12-31"),
     "time": (re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?"), "2024-12-31 18:00"),
@@ -48,24 +64,80 @@ def offered(dataset: Dataset) -> dict[str, dict[str, str]]:
     """The choices for a dataset: headings, and under each the values with their labels.
 
     With a unit, people are counted by it; ordered or counted values need one per person.
+
+    >>> columns = {"region": {"kind": "text", "bounds": None}, "sick": {"kind": "boolean", "bounds": None}}
+    >>> survey = {"unit": None, "per_unit": None, "max_rows": None, "columns": columns}
+    >>> offered(survey)["region"]
+    {'mode:region': 'the most frequent region', 'distinct:region': 'the number of different regions'}
+    >>> offered(survey)["sick"]
+    {'share:sick': 'the share of people whose sick is yes'}
     """
     one, several = dataset["per_unit"], dataset["max_rows"] is not None
     alone = dataset["unit"] is None
-    menus = {"": {"count": "the number of people", "share": "the share of people"}}
-    for key, words in EACH.items():
-        for column, about in dataset["columns"].items():
-            kind, bounded = about["kind"], about["bounds"] is not None
-            ordered = alone or one in ("min", "max") or (one is not None and kind in NUMBERS)
-            fits = {
-                "avg": kind in NUMBERS and bounded and (alone or several or one is not None),
-                "sum": kind in NUMBERS and bounded and (alone or several),
-                "median": kind in NUMBERS + MOMENTS and ordered,
-                "distinct": alone or one in ("min", "max"),
-                "mode": alone or one in ("min", "max"),
-            }
-            if column != dataset["unit"] and fits.get(key, fits["median"]):
-                menus.setdefault(words, {})[f"{key}:{column}"] = f"{words} {column}"
-    return {**menus, "And": {"groups": "which groups may be shown"}}
+    people = people_of(dataset)
+    share = f"the share of {people} (of whom, is chosen below)"
+    menus = {"": {"count": f"the number of {people}", "share": share, "groups": "which groups may be shown"}}
+    for column, about in dataset["columns"].items():
+        kind, bounded = about["kind"], about["bounds"] is not None
+        ordered = alone or one in ("min", "max") or (one is not None and kind in NUMBERS)
+        fits = {
+            "avg": bounded and (alone or several or one is not None),
+            "sum": bounded and (alone or several),
+            "distinct": alone or one in ("min", "max"),
+            "mode": alone or one in ("min", "max"),
+            "share": True,
+        }
+        for key, (words, kinds) in EACH.items():
+            if column != dataset["unit"] and kind in kinds and fits.get(key, ordered):
+                words = OF_MOMENTS.get(key, words) if kind in MOMENTS else words
+                name = several_of(column) if key == "distinct" else column
+                menus.setdefault(column, {})[f"{key}:{column}"] = words.format(name, people=people)
+    return menus
+
+
+def several_of(column: str) -> str:
+    """The values of a column, in words.
+
+    >>> several_of("region"), several_of("country"), several_of("home_town")
+    ('regions', 'countries', 'values of home_town')
+    """
+    return plural(column) if column.isalpha() else f"values of {column}"
+
+
+def people_of(dataset: Dataset) -> str:
+    """What the people of a dataset are called."""
+    unit = dataset["unit"] or "person"
+    return plural(unit) if unit.isalpha() else "people"
+
+
+def compared(dataset: Dataset, what: str) -> dict[str, str]:
+    """The comparisons of a choice, in words."""
+    key, _, column = what.partition(":")
+    if key == "mode":
+        return EQUAL
+    if key == "count" or key == "distinct":
+        return COMPARISONS
+    return LATER if column and key != "share" and dataset["columns"][column]["kind"] in MOMENTS else COUNTED
+
+
+def kinds(dataset: Dataset) -> dict[str, str]:
+    """What each choice and each column compares, for the page: number, moment, word, boolean."""
+    of = {name: "moment" if about["kind"] in MOMENTS else "boolean" if about["kind"] == "boolean" else "number"
+          for name, about in dataset["columns"].items()}  # fmt: skip
+    what = [key for choices in offered(dataset).values() for key in choices]
+    return {**{f"where:{name}": kind for name, kind in of.items()}, **{key: _compares(dataset, key) for key in what}}
+
+
+def _compares(dataset: Dataset, what: str) -> str:
+    """What a choice is compared by."""
+    by = compared(dataset, what)
+    return {id(EQUAL): "word", id(LATER): "moment", id(COUNTED): "number"}.get(id(by), "count")
+
+
+def conditions_of(kind: str) -> dict[str, str]:
+    """The conditions on a column of a kind, in words."""
+    missing = {name: CONDITIONS[name] for name in ("null", "there")}
+    return {**({} if kind == "boolean" else LATER if kind in MOMENTS else COUNTED), **EQUAL, **missing}
 
 
 def examples(dataset: Dataset) -> list[str]:
@@ -88,7 +160,7 @@ def examples(dataset: Dataset) -> list[str]:
     for column in listed[:1]:
         value, kind = str(columns[column]["groups"][0]), columns[column]["kind"]
         if 0 < len(value.strip()) <= LONGEST:
-            made.append(f"{people} filter (where {_identifier(column)} = {literal(value, kind, column)}) >= 100")
+            made.append(f"{people} filter (where {_identifier(column)} = {literal(value, kind, 'question', column)}) >= 100")
     groups = listed if dataset["close_calls"] else [*listed, *groupable(dataset)]  # the menus do not offer them
     for by in map(_identifier, groups[:1]):
         made.append(f"select {by}, {people} > 50 from {_identifier(dataset['name'])} group by {by}")
@@ -112,16 +184,16 @@ def composed(dataset: Dataset, chosen: Chosen) -> dict[str, Any]:
     ...     "age": {"kind": "integer", "bounds": ["0", "99"]}, "town": {"kind": "text", "bounds": None}}}
     >>> print(composed(visits, Chosen("avg:age", ">", "38", "town", "=", "Rome"))["question"])
     avg(age) filter (where town = 'Rome') > 38
-    >>> print(composed(visits, Chosen("count", ">=", "100", group="town"))["question"])
-    select town, count(*) >= 100 from visits group by town
+    >>> print(composed(visits, Chosen("share", ">=", "50%", "age", "<", "18", group="town"))["question"])
+    select town, count(*) filter (where age < 18) / count(*) >= 0.5 from visits group by town
     """
     if not any(chosen.what in choices for choices in offered(dataset).values()):
-        raise Refused("bad question", "choose what to ask about from the list")
+        raise Mistaken({"what": "choose what to ask about from the list"})
     if chosen.group and chosen.group not in groupable(dataset):
-        raise Refused("bad question", "choose the groups from the list")
+        raise Mistaken({"group": "choose the groups from the list"})
     if chosen.what == "groups":
         if not chosen.group:
-            raise Refused("bad question", "choose the column by which people are grouped")
+            raise Mistaken({"group": "choose the column by which people are grouped"})
         return {"by": [chosen.group]}
     text = _comparison(dataset, chosen)
     if not chosen.group:
@@ -132,63 +204,64 @@ def composed(dataset: Dataset, chosen: Chosen) -> dict[str, Any]:
 
 def _comparison(dataset: Dataset, chosen: Chosen) -> str:
     key, _, column = chosen.what.partition(":")
-    condition = _condition(dataset, chosen)
-    where = f" filter (where {condition})" if condition else ""
-    people = counted_people(dataset)
-    allowed = {"count": COMPARISONS, "distinct": COMPARISONS, "mode": {"=": "", "<>": ""}}.get(key, COUNTED)
-    if chosen.comparison not in allowed:
-        words = ", ".join(f"“{COMPARISONS[sign]}”" for sign in allowed)
-        raise Refused("bad question", f"choose one of these comparisons: {words}")
     kind = dataset["columns"][column]["kind"] if key in ("median", "min", "max", "mode") else "float"
-    limit = literal(chosen.limit, kind, "the limit", dataset["columns"][column]["bounds"] if column else None)
+    with gathered() as mistakes:
+        with mistakes:
+            condition = _condition(dataset, chosen)
+            if key == "share" and not (condition or column):
+                raise Mistaken({"where": "say whose share it is: choose a condition"})
+        with mistakes:
+            if chosen.comparison not in compared(dataset, chosen.what):
+                words = ", ".join(f"“{word}”" for word in compared(dataset, chosen.what).values())
+                raise Mistaken({"comparison": f"choose one of these comparisons: {words}"})
+        with mistakes:
+            limit = literal(chosen.limit, kind, "limit", "the limit")
+    people, filtered = counted_people(dataset), _filtered(condition)
     if key == "share":
-        if not condition:
-            raise Refused("bad question", "say whose share it is: choose a condition")
-        return f"{people}{where} / {people} {chosen.comparison} {limit}"
+        among, whose = (condition, f"{_identifier(column)} = true") if column else ("", condition)
+        both = f"{whose} and {among}" if among else whose
+        return f"{people}{_filtered(both)} / {people}{_filtered(among)} {chosen.comparison} {limit}"
     names = {"count": people, "distinct": f"count(distinct {_identifier(column)})"}
-    return f"{names.get(key, f'{key}({_identifier(column)})')}{where} {chosen.comparison} {limit}"
+    return f"{names.get(key, f'{key}({_identifier(column)})')}{filtered} {chosen.comparison} {limit}"
+
+
+def _filtered(condition: str) -> str:
+    return f" filter (where {condition})" if condition else ""
 
 
 def _condition(dataset: Dataset, chosen: Chosen) -> str:
     if not chosen.where:
         return ""
-    if chosen.where not in dataset["columns"] or chosen.where_comparison not in CONDITIONS:
-        raise Refused("bad question", "choose the condition from the lists")
-    name, about = _identifier(chosen.where), dataset["columns"][chosen.where]
+    if chosen.where not in dataset["columns"]:
+        raise Mistaken({"where": "choose the column of the condition from the list"})
+    name, kind = _identifier(chosen.where), dataset["columns"][chosen.where]["kind"]
+    if chosen.where_comparison not in conditions_of(kind):
+        words = ", ".join(f"“{word}”" for word in conditions_of(kind).values())
+        holds = f"{chosen.where} is yes or no: " if kind == "boolean" else ""
+        raise Mistaken({"where_comparison": f"{holds}choose one of these conditions: {words}"})
     if chosen.where_comparison in ("null", "there"):
         return f"{name} is {'not ' * (chosen.where_comparison == 'there')}null"
-    if about["kind"] == "boolean" and chosen.where_comparison not in ("=", "<>"):
-        raise Refused("bad question", f"{chosen.where} is true or false: choose “is” or “is not”")
-    value = literal(chosen.where_value, about["kind"], f"the value of {chosen.where}", about["bounds"])
+    value = literal(chosen.where_value, kind, "where_value", f"the value of {chosen.where}")
     return f"{name} {chosen.where_comparison} {value}"
 
 
-def literal(text: str, kind: str, what: str, bounds: object = None) -> str:
-    """A value of a column in SQL. In a file without types, text that looks like a number is one, unless it is in
-    quotes.
+def literal(text: str, kind: str, field: str, what: str) -> str:
+    """A value of a column in SQL, from a field of the form; `what` the field holds.
 
-    >>> [literal(text, "untyped", "it") for text in ("7", "'7'", "O'Hara")]
-    ['7', "'7'", "'O''Hara'"]
+    >>> [literal(text, "text", "limit", "it") for text in ("7", "O'Hara")], literal("$1,000", "float", "limit", "it")
+    (["'7'", "'O''Hara'"], '1000')
     """
     plain = text.strip()
     if not plain or len(plain) > LONGEST:
-        raise Refused("bad question", f"{what} must be given, in at most {LONGEST} characters")
-    number = _NUMBER.fullmatch(plain) is not None
-    if kind in ("integer", "float", "decimal") or (kind == "untyped" and bounds is not None):
-        if not number:
-            raise Refused("bad question", f"{what} must be a number, got {plain}")
-        return plain
+        raise Mistaken({field: f"{what} must be given, in at most {LONGEST} characters"})
+    if kind in NUMBERS:
+        return number(plain, field, what)
     if kind == "boolean":
-        if plain.lower() not in ("true", "false"):
-            raise Refused("bad question", f"{what} must be true or false, got {plain}")
-        return plain.lower()
+        if plain.lower() not in TRUTHS:
+            raise Mistaken({field: f"{what} must be yes or no, got {plain}"})
+        return TRUTHS[plain.lower()]
     if kind in _MOMENT and not _MOMENT[kind][0].fullmatch(plain):
-        raise Refused("bad question", f"{what} must be written as {_MOMENT[kind][1]}, got {plain}")
-    if kind == "untyped":
-        if number:
-            return plain
-        if len(plain) >= 2 and plain[0] == plain[-1] == "'":
-            plain = plain[1:-1]
+        raise Mistaken({field: f"{what} must be written as {_MOMENT[kind][1]}, got {plain}"})
     return "'" + plain.replace("'", "''") + "'"
 
 

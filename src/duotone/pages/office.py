@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from duotone.desk.callers import Refused
-from duotone.pages.ask import EPSILONS, answer_shown, whole
+from duotone.pages.ask import answer_shown, previewed
+from duotone.pages.asked_form import EPSILONS
+from duotone.pages.fields import Mistaken, gathered, positive, whole
 from duotone.pages.menus import counted_people
-from duotone.pages.render import Page, do, download, form_of, number_of, quoted, render, to, who
+from duotone.pages.render import do, download, form_of, number_of, quoted, render, to, who
 from duotone.privacy.numbers import exact
 
 DONE = {
@@ -29,15 +33,15 @@ async def budget_page(request: Request) -> Response:
     dataset = await do(request, "dataset", name)
     usual = {"epsilon": "0.1", "delta": "", "one_of": str(dataset["answers"] or "")}
     price = {name: request.query_params.get(name, value) for name, value in usual.items()}
-    problem, budget = None, None
+    mistakes, budget = dict[str, str](), None
     try:
         budget = await do(request, "budget", name, such(dataset, price))
     except Refused as refused:
-        problem = refused.on_page
+        mistakes = refused.fields if isinstance(refused, Mistaken) else {"such": refused.on_page}
     if budget is None:
         budget = await do(request, "budget", name)
     history, shares = await do(request, "history", name), gauge(budget, price)
-    about: dict[str, Any] = {"budget": budget, "gauge": shares, "history": history, "price": price, "problem": problem}
+    about: dict[str, Any] = {"budget": budget, "gauge": shares, "history": history, "price": price, "mistakes": mistakes}
     return render(request, "budget.html", dataset=dataset, epsilons=EPSILONS, **about)
 
 
@@ -60,8 +64,14 @@ def such(dataset: Mapping[str, Any], price: Mapping[str, str]) -> dict[str, Any]
     if dataset["close_calls"] is not None:
         return question
     if dataset["account"] == "renyi":
-        return {**question, "one_of": whole(price["one_of"], "the number of answers")}
-    return {**question, "epsilon": price["epsilon"], **({"delta": price["delta"]} if price["delta"] else {})}
+        return {**question, "one_of": whole(price["one_of"], "such", "the number of answers")}
+    with gathered() as mistakes:
+        with mistakes:
+            question["epsilon"] = positive(price["epsilon"], "such", "the value of ε")
+        if price["delta"].strip():
+            with mistakes:
+                question["delta"] = positive(price["delta"], "such-delta", "the value of δ", below=1)
+    return question
 
 
 def gauge(budget: Mapping[str, Any], price: Mapping[str, str]) -> dict[str, float]:
@@ -78,7 +88,24 @@ def gauge(budget: Mapping[str, Any], price: Mapping[str, str]) -> dict[str, floa
     return {"spent": spent, "this": max(0.0, min(1 - spent, one / total if total else 0.0))}
 
 
-async def requests_page(request: Request, status: int = 200, problem: str | None = None) -> Response:
+@dataclass(frozen=True)
+class Entered:
+    """What was entered in a dataset's form, and its mistakes by field: shown again beside each other."""
+
+    dataset: str
+    fields: Mapping[str, str]
+    mistakes: Mapping[str, str]
+
+    def value(self, field: str) -> str:
+        """What stands in a field."""
+        return self.fields.get(field, "")
+
+
+Page = Callable[[Request, int, Entered | None], Awaitable[Response]]
+"""A page with a status, and a form that has mistakes."""
+
+
+async def requests_page(request: Request, status: int = 200, entered: Entered | None = None) -> Response:
     """Every request that the caller may see, the waiting ones first, and the allowances of the caller's assistant."""
     requests = (await do(request, "requests"))["requests"]
     requests.sort(key=lambda one: (not one["may_decide"], one["state"] != "approved", -one["request"]))
@@ -89,8 +116,15 @@ async def requests_page(request: Request, status: int = 200, problem: str | None
             allowance = await do(request, "assistant_allowance", dataset["name"])
             counted = {"close_calls": dataset["close_calls"] is not None, "account": dataset["account"]}
             allowed[dataset["name"]] = {**allowance, **counted}
-    done = None if problem else DONE.get(request.query_params.get("done", ""))
-    return render(request, "requests.html", status, requests=requests, allowed=allowed, problem=problem, done=done)
+    done = None if entered else DONE.get(request.query_params.get("done", ""))
+    return render(request, "requests.html", status, requests=requests, allowed=allowed, entered=entered, done=done)
+
+
+async def request_page(request: Request) -> Response:
+    """A request with the preview that its asker sees, to decide by."""
+    one = await do(request, "request", number_of(request, "request"))
+    shown = {} if one["preview"] is None else previewed(one["preview"])
+    return render(request, "request.html", **{"preview": None, "one": {**one, "stands": standing(one)}, **shown})
 
 
 def standing(request: Mapping[str, Any]) -> str:
@@ -130,26 +164,30 @@ async def ask_approved(request: Request) -> Response:
 
 async def allow(request: Request) -> Response:
     """Set what the caller's assistant may ask without approval."""
-    return await _done(request, _allow(request), requests_page, "/requests?done=allow")
+    sent, name = await form_of(request), request.path_params["dataset"]
+    return await _done(request, partial(_allow, request, name, sent), sent, "epsilon", requests_page, "/requests?done=allow")
 
 
-async def _allow(request: Request) -> None:
-    sent = await form_of(request)
-    epsilon, delta, questions = (sent.get(name, "").strip() or "0" for name in ("epsilon", "delta", "questions"))
-    if not (questions.isascii() and questions.isdigit() and len(questions) < 10):
-        raise Refused("bad question", "the number of questions must be a whole number")
-    allowance: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "questions": int(questions)}
-    if sent.get("share", "").strip():
-        allowance["share"] = sent["share"].strip()
-    await do(request, "allow_assistant", request.path_params["dataset"], allowance)
+async def _allow(request: Request, name: str, sent: Mapping[str, str]) -> None:
+    allowance: dict[str, Any] = {}
+    with gathered() as mistakes:
+        for field, what in (("epsilon", "the value of ε"), ("delta", "the value of δ")):
+            with mistakes:
+                allowance[field] = positive(sent.get(field, "").strip() or "0", field, what)
+        with mistakes:
+            allowance["questions"] = whole(sent.get("questions", "").strip() or "0", "questions", "the number of questions")
+        if sent.get("share", "").strip():
+            with mistakes:
+                allowance["share"] = positive(sent["share"], "share", "the part of the budget")
+    await do(request, "allow_assistant", name, allowance)
 
 
-async def owner_page(request: Request, status: int = 200, problem: str | None = None) -> Response:
+async def owner_page(request: Request, status: int = 200, entered: Entered | None = None) -> Response:
     """People, datasets, sessions, and what the owner should know of engines."""
     overview, datasets = await do(request, "overview"), (await do(request, "datasets"))["datasets"]
     sessions = [] if who(request).assistant else (await do(request, "sessions"))["sessions"]
     changed = next((one for one in datasets if one["name"] == request.query_params.get("relabelled")), None)
-    about: dict[str, Any] = {"overview": overview, "datasets": datasets, "problem": problem, "changed": changed}
+    about: dict[str, Any] = {"overview": overview, "datasets": datasets, "entered": entered, "changed": changed}
     return render(request, "owner.html", status, sessions=sessions, **about)
 
 
@@ -161,16 +199,21 @@ async def end_session(request: Request) -> Response:
 
 async def relabel(request: Request) -> Response:
     """Give the data a new version."""
-    version, name = (await form_of(request)).get("version", "").strip(), request.path_params["dataset"]
-    return await _done(request, do(request, "relabel", name, version), owner_page, f"/owner?relabelled={quoted(name)}")
+    sent, name = await form_of(request), request.path_params["dataset"]
+    work = partial(do, request, "relabel", name, sent.get("version", "").strip())
+    return await _done(request, work, sent, "version", owner_page, f"/owner?relabelled={quoted(name)}")
 
 
-async def _done(request: Request, work: Awaitable[object], page: Page, address: str) -> Response:
-    """Redirect after the work; if a value is bad, show the page with the mistake."""
+async def _done(
+    request: Request, work: Callable[[], Awaitable[object]], sent: Mapping[str, str], field: str, page: Page, address: str
+) -> Response:
+    """Redirect after the work; if a value is bad, show the page with what was entered and the mistake, by default in
+    `field`."""
     try:
-        await work
+        await work()
     except Refused as refused:
         if refused.kind != "bad question":
             raise
-        return await page(request, refused.status, refused.on_page)
+        mistakes = refused.fields if isinstance(refused, Mistaken) else {field: refused.on_page}
+        return await page(request, refused.status, Entered(request.path_params["dataset"], sent, mistakes))
     return to(request, address)

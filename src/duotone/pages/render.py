@@ -21,8 +21,6 @@ from duotone.words import budgets, sentences
 HERE = Path(__file__).parent
 LARGEST = 2**31 - 1
 Handler = Callable[[Request], Awaitable[Response]]
-Page = Callable[[Request, int, str | None], Awaitable[Response]]
-"""A page with a status and a message."""
 
 
 class Verbatim(str):
@@ -68,6 +66,7 @@ ENVIRONMENT = Environment(
 )
 ENVIRONMENT.filters |= {"verbatim": Verbatim, "decimal": budgets.decimal, "address": quoted, "said": said}
 ENVIRONMENT.filters |= {"how_sure": sentences.how_sure, "meaning": sentences.meaning, "brief": sentences.brief}
+ENVIRONMENT.filters |= {"will_say": sentences.will_say}
 ENVIRONMENT.filters |= {
     "left": functools.partial(budgets.left, symbols=True),
     "part": budgets.part,

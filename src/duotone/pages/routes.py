@@ -58,6 +58,7 @@ def routes() -> list[BaseRoute]:
         _get("/budget/{dataset}/download", office.budget_file),
         _post("/budget/{dataset}/verify", office.verify),
         _get("/requests", office.requests_page),
+        _get("/requests/{request:int}", office.request_page),
         _post("/requests/{request:int}", office.decide),
         _post("/requests/{request:int}/ask", office.ask_approved),
         _post("/requests/assistant/{dataset}", office.allow),

@@ -254,6 +254,25 @@ def meaning(numbers: Mapping[str, Any], answer: str) -> str:
     return f"if the truth were {truth}, an answer this clear would come up at most {often} in {of:,}"
 
 
+def will_say(says: Mapping[str, Any]) -> str:
+    """What an answer will say, before it is asked.
+
+    >>> will_say({"words": ["yes", "no"], "by": ["town"], "scope": None, "sure": True})
+    'for each town: yes or no, and how sure that is (certain, or a p-value)'
+    >>> will_say({"words": ["A", "B", "C"], "by": [], "scope": None, "sure": False})
+    'A, B or C, and nothing else'
+    >>> will_say({"words": [], "by": ["town", "sex"], "scope": None, "sure": False})
+    'which groups by town and sex may be shown, and about how many people are in each'
+    """
+    by = " and ".join(says["by"])
+    if not says["words"]:
+        return f"which groups by {by} may be shown, and about how many people are in each"
+    *first, last = says["words"]
+    scope = f", {says['scope']}" if says["scope"] else ""
+    more = ", and how sure that is (certain, or a p-value)" if says["sure"] else ", and nothing else"
+    return f"{f'for each {by}: ' if by else ''}{', '.join(first)} or {last}{scope}{more}"
+
+
 def rounded_up(probability: float) -> str:
     """Two digits, rounded up.
 
@@ -273,8 +292,16 @@ def many(number: int, unit: str) -> str:
 
 
 def plural(unit: str) -> str:
-    """Several of a unit."""
-    return "people" if unit == "person" else unit if unit.endswith("s") else f"{unit}s"
+    """Several of a unit.
+
+    >>> [plural(unit) for unit in ("person", "patient", "country", "day", "sex", "news")]
+    ['people', 'patients', 'countries', 'days', 'sexes', 'news']
+    """
+    if unit == "person" or unit.endswith("s"):
+        return "people" if unit == "person" else unit
+    if unit.endswith("y") and unit[-2:-1] not in tuple("aeiou"):
+        return f"{unit[:-1]}ies"
+    return f"{unit}es" if unit.endswith(("x", "ch", "sh")) else f"{unit}s"
 
 
 UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
