@@ -11,10 +11,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pytest
 from matplotlib.collections import PathCollection
+from matplotlib.colors import to_rgb
 from matplotlib.dates import num2date
 from matplotlib.figure import Figure
 
@@ -54,6 +56,64 @@ def test_datasets_stand_in_columns_by_level() -> None:
     assert len(set(where.values())) == 5
     assert where[4][0] < where[3][0] < where[5][0] < min(where[1][0], where[2][0])
     assert where == columns_by_level(graph)
+
+
+PICTURED = {
+    "figure 2": (families.figure_2(), families.FIGURE_2_POSITIONS),
+    "figure 2 by level": (families.figure_2(), None),
+    "path": (families.line(5, 4).graph(), None),
+    "cycle": (ColouredGraph.from_networkx(nx.cycle_graph(9), lambda d: d < 4), None),
+    "cube": (families.votes(3).graph(), None),
+    "grid": (ColouredGraph.from_networkx(nx.grid_2d_graph(4, 5), lambda d: d[0] * d[1] >= 4), None),
+    "names": (ColouredGraph([("a long name", "$x_$"), ("$x_$", "two\nlines")], lambda d: d == "$x_$"), None),
+}
+
+
+@pytest.mark.parametrize("name", PICTURED)
+def test_labels_stand_off_edges_nodes_and_each_other(name: str) -> None:
+    """As matplotlib draws them: the box of every label against every edge, every disc and every other label."""
+    graph, where = PICTURED[name]
+    figure = plotting.graph(design(graph, PRIVACY), where)
+    figure.canvas.draw()
+    ax = figure.axes[0]
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert len(boxes) == len(graph)
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    places: Any = where or columns_by_level(graph)
+    nodes = {d: ax.transData.transform(places[d]) for d in graph}
+    radius = 200**0.5 / 2 * figure.dpi / 72
+    for box in boxes:
+        assert not any(
+            box.x0 < x + radius and x - radius < box.x1 and box.y0 < y + radius and y - radius < box.y1
+            for x, y in nodes.values()
+        )
+        for a, b in graph.edges:
+            assert not box.count_contains(np.linspace(nodes[a], nodes[b], 500))
+
+
+def test_an_edge_passes_no_third_dataset_by_itself() -> None:
+    """Random graphs of twelve datasets: every edge is visible beside every other dataset, and no two stand together."""
+    for seed in range(12):
+        graph = ColouredGraph.from_networkx(nx.gnp_random_graph(12, 0.3, seed=seed), lambda d: d % 3 == 0)
+        where = {d: np.array(place) for d, place in columns_by_level(graph).items()}
+        assert min(np.hypot(*(where[a] - where[b])) for a, b in itertools.combinations(graph, 2)) > 0.5
+        for a, b in graph.edges:
+            for c in set(graph) - {a, b}:
+                along = where[b] - where[a]
+                share = np.clip((where[c] - where[a]) @ along / (along @ along), 0, 1)
+                assert np.hypot(*(where[a] + share * along - where[c])) > 0.03, (seed, a, b, c)
+
+
+def test_red_is_red_and_blue_is_blue() -> None:
+    for colour, own in ((plotting.RED, 0), (plotting.BLUE, 2)):
+        rgb = to_rgb(colour)
+        assert rgb[own] > 1.5 * max(x for i, x in enumerate(rgb) if i != own)
+    figure = plotting.graph(design(families.figure_2(), PRIVACY), families.FIGURE_2_POSITIONS)
+    shapes: dict[Any, set[int]] = {}
+    for drawn in (c for c in figure.axes[0].collections if isinstance(c, PathCollection)):
+        for face in np.asarray(drawn.get_facecolor())[:1]:
+            shapes.setdefault(tuple(face[:3]), set()).add(len(np.asarray(drawn.get_paths()[0].vertices)))
+    assert len(shapes[to_rgb(plotting.RED)] | shapes[to_rgb(plotting.BLUE)]) == 2  # squares and discs, without colour too
 
 
 def test_boundary_ring_is_drawn_per_boundary_dataset() -> None:

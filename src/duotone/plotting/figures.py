@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, RED, INK, FAINT = "#0072B2", "#D55E00", "#222222", "#BBBBBB"
+BLUE, RED, INK, FAINT = "#0072B2", "#D32F2F", "#222222", "#BBBBBB"
 MARKER = {"blue": "o", "red": "s"}
 COLOUR = {"blue": BLUE, "red": RED}
 LINES = ("-", "--", "-.", ":")

@@ -13,6 +13,8 @@ from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.morphism import boundary_morphism
 from duotone.line.mechanism import NEVER
 from duotone.plotting.figures import COLOUR, INK, MARKER, figure_class, new_axes
+from duotone.plotting.labels import label_nodes
+from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Number
 
 if TYPE_CHECKING:
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
 
 LARGEST = 400
 """Up to this many datasets, a graph is drawn node by node."""
+LABELLED = 60
+"""Up to this many, each has a label."""
+
+WIDE, BOWS, CLEAR = 1.8, (0.9, 0.7, 0.5, 1.1), 0.2
+"""How far columns of datasets are apart, how far each is bent (the first of these with which edges pass all datasets this
+clearly, or else the best)."""
 
 Positions = Mapping[Hashable, tuple[float, float]]
 
@@ -33,7 +41,7 @@ def graph(of: ColouredGraph | Mechanism, positions: Positions | None = None, *, 
     truth = dict(zip(coloured.names, of.truth, strict=True)) if isinstance(of, Mechanism) else None
     where = positions or columns_by_level(coloured)
     extent = np.ptp(np.array(list(where.values())), axis=0)
-    figure, ax = new_axes(ax, (float(np.clip(1.25 * extent[0], 7.2, 18)), float(np.clip(0.75 * extent[1], 5, 14))))
+    figure, ax = new_axes(ax, (float(np.clip(0.75 * extent[0], 7.2, 18)), float(np.clip(0.75 * extent[1] + 2.6, 2.6, 14))))
     _edges(ax, coloured, where)
     ringed = set(coloured.boundary("blue")) | set(coloured.boundary("red"))
     size = 200 if len(coloured) <= 40 else 60
@@ -43,15 +51,15 @@ def graph(of: ColouredGraph | Mechanism, positions: Positions | None = None, *, 
         alpha = 1.0 if truth is None else 0.15 + 0.85 * float(truth[name])
         ax.scatter(x, y, s=size, marker=MARKER[colour], color="white", zorder=2)
         ax.scatter(x, y, s=size, marker=MARKER[colour], color=COLOUR[colour], alpha=alpha, linewidths=0, zorder=3)
+        ax.scatter(x, y, s=size, marker=MARKER[colour], facecolors=["#FFFFFF00"], edgecolors=COLOUR[colour], zorder=3)
         if name in ringed:
             ax.scatter(x, y, s=size * 2.4, marker=MARKER[colour], facecolors="none", edgecolors=INK, linewidths=1.1, zorder=4)
-    if len(coloured) <= 60:
-        for name in coloured.names:
-            text = label(name) if truth is None else f"{label(name)}: {_short(truth[name])}"
-            _label(ax, text, where[name])
     _legend(ax, ringed=bool(ringed), mechanism=truth is not None)
     ax.margins(0.12)
     ax.set_axis_off()
+    if len(coloured) <= LABELLED:
+        each = {d: label(d) if truth is None else f"{label(d)}: {_short(truth[d])}" for d in coloured}
+        label_nodes(ax, coloured, where, each, radius=(size * 2.4) ** 0.5 / 2)
     return figure
 
 
@@ -89,21 +97,22 @@ def _edges(ax: Axes, coloured: ColouredGraph, where: Positions) -> None:
     ax.add_collection(LineCollection(cut, colors=INK, linewidths=1.3, linestyles="dashed", zorder=1))
 
 
-def _label(ax: Axes, text: str, at: tuple[float, float]) -> None:
-    from matplotlib.patheffects import withStroke
-
-    halo = [withStroke(linewidth=3, foreground="white")]
-    style: dict[str, Any] = {"parse_math": False, "fontsize": 8, "color": INK, "path_effects": halo, "zorder": 5}
-    ax.annotate(text, at, (0, -17), textcoords="offset points", ha="center", va="top", **style)
-
-
 def _legend(ax: Axes, *, ringed: bool, mechanism: bool) -> None:
     for colour, answer in (("blue", "yes"), ("red", "no")):
         ax.scatter([], [], s=60, marker=MARKER[colour], color=COLOUR[colour], label=f"{colour}: {answer}")
     if ringed:
         ax.scatter([], [], s=110, marker="o", facecolors="none", edgecolors=INK, label="boundary")
     title = "label and opacity: Pr[truth]" if mechanism else None
-    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3, title=title, title_fontsize=8)
+    ax.legend(
+        frameon=False,
+        fontsize=8,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        ncols=3,
+        title=title,
+        title_fontsize=8,
+        borderaxespad=1.8,
+    )
 
 
 def columns_by_level(coloured: ColouredGraph) -> Positions:
@@ -120,11 +129,23 @@ def columns_by_level(coloured: ColouredGraph) -> Positions:
             near = {i: coloured.indices[coloured.indptr[i] : coloured.indptr[i + 1]] for i in nodes}
             nodes.sort(key=lambda i: float(height[near[i]].mean()) if len(near[i]) else 0.0)
             height[nodes] = np.arange(len(nodes)) - (len(nodes) - 1) / 2
-    return {
-        coloured.names[i]: (1.4 * x + (0.2 * (-1) ** k if len(nodes) > 1 else 0), float(height[i]))
-        for x, nodes in enumerate(columns)
-        for k, i in enumerate(nodes)
-    }
+    # A column is an arc, so that an edge between two of its datasets passes by the others.
+    x, top = np.zeros(len(coloured)), np.ones(len(coloured))
+    for place, nodes in enumerate(columns):
+        x[nodes], top[nodes] = WIDE * place, max(1.0, (len(nodes) - 1) / 2)
+    bent = [np.stack([x + bow * (height / top) ** 2, height], axis=1) for bow in BOWS]
+    edges = coloured.edge_array()
+    best = max(bent, key=lambda places: min(CLEAR, _clearance(places, edges))) if len(coloured) <= LABELLED else bent[0]
+    return dict(zip(coloured.names, map(tuple, best.tolist()), strict=True))
+
+
+def _clearance(places: Array, edges: Array) -> float:
+    """How closely an edge passes by a dataset that is not one of its ends."""
+    starts, along = places[edges[:, 0], None], (places[edges[:, 1]] - places[edges[:, 0]])[:, None]
+    share = ((places - starts) * along).sum(axis=2) / (along**2).sum(axis=2)
+    apart = np.hypot(*np.moveaxis(starts + np.clip(share, 0, 1)[..., None] * along - places, 2, 0))
+    apart[np.arange(len(edges))[:, None], edges] = np.inf
+    return float(apart.min(initial=np.inf))
 
 
 def _short(x: Number) -> str:
