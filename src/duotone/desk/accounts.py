@@ -60,11 +60,9 @@ def held_against(ledger: Ledger, name: str, dataset: Listed) -> Standing:
     """The ledger's state of a known dataset; refused if the office file declares it differently."""
     stands = ledger.stands(dataset.in_ledger)
     if stands.registered.population != dataset.declared.population:
-        there, own = (
-            f"charged to {one}" if one else "not" for one in (stands.registered.population, dataset.declared.population)
-        )
+        there, own = map(_charged_to, (stands.registered.population, dataset.declared.population))
         raise DuotoneError(
-            f"{name} is {there} in the ledger, and {own} in the office file: a dataset never leaves its budget; correct the "
+            f"{name} {there} in the ledger, and {own} in the office file: a dataset never leaves its budget; correct the "
             "office file, or name the dataset otherwise"
         )
     _must_agree(name, stands, dataset.registration)
@@ -122,6 +120,10 @@ def _allow(office: Office, name: str, dataset: Listed | Population, account: str
         own, given = ledger.share(account, who), allowance.definition(priced)
         if own.budget != given or (who != EVERYBODY and not own.number):
             ledger.allow(account, who, given if isinstance(given, ApproxDP) else None, share=allowance.share, by="the office")
+
+
+def _charged_to(population: str | None) -> str:
+    return "has a budget of its own" if population is None else f"is charged to {population}"
 
 
 def _brief(registered: Registered) -> str:
