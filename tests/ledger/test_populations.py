@@ -260,6 +260,7 @@ FORGED: dict[str, tuple[int, dict[str, Any]]] = {
     "of another population": (3, {"dataset": "own"}),
     "twice": (5, {"member": "stays", "filed": member_key("stays")}),
     "the name of a dataset": (4, {"member": "own", "filed": member_key("own")}),
+    "a member with a budget of its own": (8, {"dataset": "stays"}),
     "filed elsewhere": (4, {"filed": member_key("drugs")}),
 }
 
@@ -273,6 +274,7 @@ def test_a_charge_that_would_leave_the_population_is_found(tmp_path: Path, how: 
         register(ledger, dataset="own")
         join(ledger, *NAMES)
         ask(ledger, dataset="stays")
+        register(ledger, dataset="late")
         body = next(entry for entry in ledger.entries() if entry["seq"] == seq)
         assert ledger.verify().holds
     body = {name: value for name, value in {**body, **changes}.items() if name not in ("seq", "hash") and value is not None}

@@ -130,7 +130,7 @@ SENTENCES: Mapping[str, Text] = {
     "two datasets of a table": "the ledger has both {datasets}: say which one this is{p.dataset}",
     "dataset missing of joined tables": "private tables that are joined are one dataset together, which their owner registers"
     " with a budget of its own: say what it is called in the ledger{p.dataset}. What is spent on each table by itself comes on"
-    " top",
+    " top, unless all are charged to one population",
     "table not registered": "there is no dataset {dataset} in this ledger; register it first{p.register}; nothing was released",
     "table not registered among others": "there is no dataset {dataset} in this ledger; it has {others}: say which one this is"
     "{p.dataset}, or register it first{p.register}; nothing was released",
