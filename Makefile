@@ -26,7 +26,8 @@ $(DEMO): pyproject.toml constraints.txt
 demo: $(DEMO)
 	mkdir -p $(OUT)
 	$(BIN)/python examples/plebiscite.py $(OUT)
-	$(BIN)/duotone ask examples/chile/chile.csv "avg(age) > 38" --bounds age=18:70:1 --epsilon 1 --delta 1e-6 --preview
+	$(BIN)/duotone ask examples/chile/chile.csv "avg(age) > 38" --types age=number --bounds age=18:70:1 \
+		--epsilon 1 --delta 1e-6 --preview
 	@echo "To let others ask while the table stays here: $(BIN)/duotone serve --demo, and open the address that it names."
 
 # what tests need and pip does not have: a browser, and a compiler for the GPU's kernels on a CPU

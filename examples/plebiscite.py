@@ -9,6 +9,7 @@ from pathlib import Path
 from duotone import ApproxDP, plotting, prepare
 
 survey = Path(__file__).parent / "chile" / "chile.csv"
+types = {"age": "number", "income": "number"}
 privacy = ApproxDP(1, "1e-6")
 QUESTIONS = {
     "Is there a majority for yes?": ("count(*) filter (where vote = 'Y') > count(*) filter (where vote = 'N')", {}),
@@ -24,7 +25,7 @@ QUESTIONS = {
 }
 
 for words, (question, bounds) in QUESTIONS.items():
-    asked = prepare(survey, question, privacy, bounds=bounds)
+    asked = prepare(survey, question, privacy, types=types, bounds=bounds)
     print(
         f"{words:42} {asked.release()!s:4} (1 person from flipping: wrong with {asked.error(1):.3f}; 5: {asked.error(5):.4f})"
     )

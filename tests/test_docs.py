@@ -174,6 +174,8 @@ def test_console_blocks_print_what_they_say(
 ) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
+    if "stays.toml" in block and "duotone declare" not in block:  # a block above has made it
+        run(capsys, "declare", "examples/stays/stays.csv", "--out", "stays.toml")
     for part in re.split(r"^\$ ", block.replace("\\\n", ""), flags=re.M)[1:]:
         command, _, expected = part.partition("\n")
         program, *arguments = shlex.split(command)

@@ -20,7 +20,7 @@ from duotone.model.dataset import CHECKS, DEFAULTS, KEYS, MAPPINGS, OPENING, Bou
 
 DOCS = Path(__file__).parents[2] / "docs"
 EVERY: dict[str, Any] = {
-    "source": "t.csv", "table": "t", "types": {"x": "number"}, "formats": {"day": "%d/%m/%Y"}, "separator": ";",
+    "source": "t.csv", "table": "t", "types": {"x": "number", "day": "%d/%m/%Y"}, "separator": ";",
     "json_columns": ["a", "B"], "columns": ["x"], "longest_text": 40, "vouched": True, "unit": "who",
     "neighbours": "replace", "bounds": {"x": [0, "1/2"], "y": [0, 10, "0.1"]}, "max_rows": 3, "per_unit": "avg",
     "max_groups": 2, "at_least": 20, "groups": {"town": ["Ely"], "town,sex": [["Ely", "F"]]},
@@ -91,7 +91,8 @@ def test_what_is_written_is_what_is_declared(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("table", 1), ("table", ""), ("types", {"x": "integer"}), ("types", "number"), ("formats", {"day": 1, 2: "x"}),
+        ("table", 1), ("table", ""), ("types", {"x": "integer"}), ("types", "number"), ("types", {"day": 1}),
+        ("types", {2: "text"}),
         ("separator", ",,"), ("json_columns", []), ("columns", "x"), ("longest_text", 0), ("longest_text", 1.5),
         ("vouched", "no"), ("unit", 3), ("neighbours", "swap"), ("bounds", {"x": [1, 0]}), ("bounds", {"x": (1,)}),
         ("bounds", {"x": ("a", "b")}), ("bounds", {"x": (0, float("nan"))}), ("bounds", [1]), ("max_rows", 0),
@@ -115,7 +116,6 @@ def test_what_does_not_go_together_is_refused() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"max_rows": 2}, "without a unit each row is a person"),
         ({"columns": ["x"], "also": {"labs": "labs.csv"}, "unit": "u"}, "columns cannot be limited"),
-        ({"types": {"x": "number"}, "formats": {"x": "%d/%m/%Y"}}, "formats.x is for dates"),
         ({"also": {"T": "t.csv"}, "public": {"t": "t.csv"}, "unit": "u"}, "the same name but for upper and lower case"),
     ]
     for about, says in cases:

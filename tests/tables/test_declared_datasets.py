@@ -50,7 +50,7 @@ def test_what_a_type_is_for(tmp_path: Path) -> None:
     with pytest.raises(DuotoneError):
         prepare(typed, "avg(x) filter (where late = 'yes') > 5", SURE)
     with prepare(tmp_path / "t.csv", "count(*) > 1", SURE) as one, prepare(typed, "count(*) > 1", SURE) as other:
-        assert one.normal != other.normal  # as formats, types are a part of what is asked
+        assert one.normal != other.normal  # types are a part of what is asked
     with pytest.raises(DuotoneError, match="types names a column that is not there"):
         open_source(tmp_path / "t.csv", types={"z": "number"})
     with pytest.raises(DuotoneError, match="only CSV files and JSON lines have types"):
@@ -66,7 +66,8 @@ def _frame() -> Any:
 def test_what_one_question_has_no_use_for_another_may_have(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("who,x\n" + "".join(f"{n},{n % 9}\n" for n in range(90)))
     about: dict[str, Any] = {"unit": "who", "per_unit": "avg", "bounds": {"x": (0, 10), "z": (0, 1)}}
-    declared = Dataset(tmp_path / "t.csv", groups={"x": ["1"]}, **about)
+    about["types"] = {"x": "number"}
+    declared = Dataset(tmp_path / "t.csv", groups={"who": ["1"]}, **about)
     assert ask(declared, "count(distinct who) > 20", SURE)
     assert ask(declared, "avg(x) > 1", SURE)
     with prepare_all(declared, ["count(distinct who) > 1", "avg(x) > 1"], SURE) as every:
@@ -133,18 +134,22 @@ def test_the_command_charges_the_ledger_of_a_dataset(capsys: pytest.CaptureFixtu
 
 def test_a_first_declaration_is_by_the_rows_and_leaves_questions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     rows = [
-        f"{n:05},{n % 28 + 1}/12/2025,{'yes' if n % 3 else 'no'},{n if n % 50 else '-'},2025-01-02 10:30" for n in range(200)
+        f"{n:05},{n % 28 + 1}/12/2025,{'yes' if n % 3 else 'no'},{n if n % 50 else '-'},2025-01-02 10:30,"
+        f'"${n % 7 + 1},234.50{"x" * (n == 9)}","{n},5 %"'
+        for n in range(200)
     ]
-    (tmp_path / "t.csv").write_text("\n".join(["zip,day,late,a b,at", *rows]) + "\n")
+    (tmp_path / "t.csv").write_text("\n".join(["zip,day,late,a b,at,paid,rate", *rows]) + "\n")
     out = tmp_path / "t.toml"
     code, _, err = run(capsys, "declare", str(tmp_path / "t.csv"), "--out", str(out))
     assert (code, "NOT PRIVATE" in err) == (0, True)
     text, made = out.read_text(), Dataset.load(out)
-    assert made.types == {"zip": "text", "late": "yes/no", "a b": "number", "at": "time"}
-    assert made.formats == {"day": "%d/%m/%Y"}
-    assert "4 of 200 values (2.00%) do not fit" in text
+    assert made.types == {
+        "zip": "text", "late": "yes/no", "a b": "number", "at": "time", "day": "%d/%m/%Y", "paid": "money", "rate": "12,5 %",
+    }  # fmt: skip
+    assert "196 of 200 values fit, and 4 (2.00%) would count as missing" in text
+    assert 'paid = "money"  # 199 of 200 values fit, and 1 (0.50%) would count as missing; as number 200 would' in text
     assert (made.source, made.unit, made.bounds, made.max_rows) == (str(tmp_path / "t.csv"), None, {}, None)
-    assert '# bounds = { "a b" = [LOWEST, HIGHEST] }' in text
+    assert '# bounds = { "a b" = [LOWEST, HIGHEST], paid' in text
     assert "NOT private" in text.splitlines()[0]
     code, _, err = run(capsys, "declare", str(tmp_path / "t.csv"), "--out", str(out))
     assert (code, "is there already" in err) == (2, True)
@@ -157,4 +162,4 @@ def test_the_example_holds_what_a_first_declaration_finds(capsys: pytest.Capture
     shutil.copy(STAYS / "stays.csv", tmp_path)
     run(capsys, "declare", str(tmp_path / "stays.csv"), "--out", str(tmp_path / "stays.toml"))
     assert Dataset.load(tmp_path / "stays.toml").types == Dataset.load(STAYS / "stays.toml").types
-    assert inspect_clipping(Dataset.load(STAYS / "stays.toml")).values[0].unread == 0
+    assert {one.unread for one in inspect_clipping(Dataset.load(STAYS / "stays.toml")).types} == {0}

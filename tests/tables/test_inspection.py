@@ -77,41 +77,27 @@ def test_refusals() -> None:
 
 
 @pytest.mark.slow
-def test_texts_that_are_no_numbers_are_counted(tmp_path: Path) -> None:
-    texts = ["5", "", "True", "$1,200.50", "1,5", "nan", "x", "7 ", "1e3"]
-    (tmp_path / "t.csv").write_text("who;x;y\n" + "".join(f"a;{text};1\n" for text in texts) + ";z;1\n")
-    for unit, unread in ((None, 5), ("who", 4)):  # z is nobody's
-        x, y = inspect_clipping(tmp_path / "t.csv", unit=unit, bounds={"x": (0, 10, 1), "y": (0, 1, 1)}).values
-        assert (x.values, x.unread, y.values, y.unread) == (4, unread, len(texts) + (unit is None), 0)
-        assert [
-            v.get("unread") for v in as_document(inspect_clipping(tmp_path / "t.csv", bounds={"x": (0, 10, 1)}))["values"]
-        ] == [5]
-    (made,) = inspect_clipping(tmp_path / "t.csv", bounds={"x + 1": (0, 10, 1)}).values
-    assert (made.values, made.unread) == (4, 0)  # what is computed from numbers has no text of its own
-    amount = "replace(replace(x, '$', ''), ',', '')::double"
-    (made,) = inspect_clipping(tmp_path / "t.csv", bounds={amount: (0, 10, 1)}).values
-    assert (made.values, made.unread) == (6, 3)  # nan, x and z
-
-
-@pytest.mark.slow
-def test_texts_that_are_no_such_dates_are_counted(tmp_path: Path) -> None:
-    rows = [("a", "31/12/2025", "10:30"), ("a", "2025-12-31", "1:5"), ("b", "31/02/2025", "24:00"), ("b", "", "NA"),
-            ("", "1/1/2024", ""), ("c", " 1/1/2024 ", "9:00"), ("", "never", "")]  # fmt: skip
+def test_texts_that_do_not_fit_their_type_are_counted(tmp_path: Path) -> None:
+    rows = [("a", "31/12/2025", "10:30", "$5"), ("a", "2025-12-31", "1:5", "5"), ("b", "31/02/2025", "24:00", "1,23"),
+            ("b", "", "NA", ""), ("", "1/1/2024", "", "7"), ("c", " 1/1/2024 ", "9:00", "x"),
+            ("", "never", "", "x")]  # fmt: skip
     file = tmp_path / "t.csv"
-    file.write_text("who,day,seen\n" + "".join(f"{who},{day},{day} {clock}\n" for who, day, clock in rows))
-    formats = {"day": "%d/%m/%Y", "seen": "%d/%m/%Y %H:%M"}
-    counted = {unit: inspect_clipping(file, unit=unit, formats=formats).dates for unit in (None, "who", "day")}
-    assert [(d.column, d.format) for d in counted[None]] == list(formats.items())
+    file.write_text("who;day;seen;paid\n" + "".join(f"{who};{day};{day} {clock};{paid}\n" for who, day, clock, paid in rows))
+    types = {"day": "%d/%m/%Y", "seen": "%d/%m/%Y %H:%M", "paid": "money"}
+    counted = {unit: inspect_clipping(file, unit=unit, types=types).types for unit in (None, "who", "day")}
+    assert [(d.column, d.type) for d in counted[None]] == list(types.items())
     assert {unit: [(d.values, d.unread) for d in dates] for unit, dates in counted.items()} == {
-        None: [(3, 3), (1, 6)],
-        "who": [(2, 2), (1, 4)],
-        "day": [(3, 3), (1, 2)],
+        None: [(3, 3), (1, 6), (3, 3)],
+        "who": [(2, 2), (1, 4), (2, 2)],
+        "day": [(3, 0), (1, 2), (2, 1)],
     }
-    assert as_document(inspect_clipping(file, formats={"day": "%d/%m/%Y"})) == {
+    assert as_document(inspect_clipping(file, types={"day": "%d/%m/%Y"})) == {
         "private": False,
         "values": [],
-        "dates": [{"column": "day", "format": "%d/%m/%Y", "values": 3, "unread": 3}],
+        "types": [{"column": "day", "type": "%d/%m/%Y", "values": 3, "unread": 3}],
     }
+    with pytest.raises(DuotoneError, match="paid is text, and is used as a number"):
+        inspect_clipping(file, bounds={"paid": (0, 10)})
 
 
 READ: dict[str, tuple[float, ...]] = {
@@ -145,31 +131,42 @@ def test_the_grid_is_the_one_that_is_asked_on(value: str, per_unit: Any) -> None
 
 
 TEXTS = {
-    "n": ["5", "-1e3", "1.5", "nan", "", "$5", "5 "],
-    "iso": ["2025-12-31", "2024-01-02 10:11:12", "2025-02-31", "x", "", "", ""],
-    "day": ["31/12/2025", "1/1/2025", "31.12.2025", "2025-01-01", "", "", ""],
-    "flag": ["yes", "TRUE", "0", "f", "maybe", "", ""],
+    "n": ["5", "-1e3", "1.5", "7", "", "0", "5 "],
+    "iso": ["2025-12-31", "2024-01-02", "2025-02-31", "2025-02-03", "", "", ""],
+    "day": ["31/12/2025", "1/1/2025", "31/1/2025", "3/1/2025", "", "", ""],
+    "flag": ["yes", "TRUE", "No", "f", "n", "", ""],
+    "paid": ["$5", "5", "$1234.50", "($7)", "-$7", "", ""],
 }
 
 
 @pytest.mark.slow
 def test_what_texts_can_be_read_as_is_counted_where_nothing_else_is_asked(tmp_path: Path) -> None:
-    """By hand: nan is null, of 2025-02-31 there is no date, and true and 0 are numbers, too."""
+    """By hand: of 2025-02-31 there is no date, and a quarter of the values is too much to lose."""
     file = tmp_path / "t.csv"
     file.write_text("\n".join(",".join(line) for line in [list(TEXTS), *zip(*TEXTS.values(), strict=True)]) + "\n")
     seen = inspect_clipping(file)
-    counts = {t.column: (t.values, t.numbers, t.dates, t.flags, t.other) for t in seen.texts}
-    assert counts == {"n": (6, 4, 0, 0, 2), "iso": (4, 0, 2, 0, 2), "day": (4, 0, 1, 0, 3), "flag": (5, 2, 0, 4, 1)}
-    assert "day: 3 of 4 texts are not numbers, dates, true or false" in repr(seen)
-    assert "none of these</th>" in seen._repr_html_()
-    shown = {"column": "iso", "values": 4, "numbers": 0, "dates": 2, "flags": 0, "other": 2}
-    assert shown in as_document(seen)["texts"]
+    found = {t.column: (t.type, t.values, t.lost, t.as_numbers) for t in seen.texts}
+    assert found == {
+        "n": ("number", 6, 0, 0), "iso": ("text", 4, 0, 0), "day": ("%d/%m/%Y", 4, 0, 0), "flag": ("yes/no", 5, 0, 0),
+        "paid": ("money", 5, 0, 4),
+    }  # fmt: skip
+    assert "paid: money, all 5 values fit; as number 4 would" in repr(seen)
+    assert "can be read as</th>" in seen._repr_html_()
+    assert {"column": "day", "type": "%d/%m/%Y", "values": 4, "lost": 0} in as_document(seen)["texts"]
     assert not inspect_clipping(file, unit="n").texts
     wide = tmp_path / "wide.csv"
     wide.write_text(",".join(f"c{i}" for i in range(60)) + "\n" + ",".join("x" if i % 2 else "1" for i in range(60)) + "\n")
-    assert [one.other for one in inspect_clipping(wide).texts] == [0, 1] * 30
+    assert [one.type for one in inspect_clipping(wide).texts] == ["number", "text"] * 30
     (tmp_path / "none.csv").write_text("a\n")
     assert inspect_clipping(tmp_path / "none.csv").texts[0].values == 0
+
+
+def test_rows_after_the_first_ones_decide_too(tmp_path: Path) -> None:
+    """All types are tried at the first rows alone, and again where what these look like does not fit the rest."""
+    (tmp_path / "t.csv").write_text("x,y\n" + "1,\n" * 10_000 + "$2,1/2/2025\n" * 30_000)
+    assert [(one.type, one.values) for one in inspect_clipping(tmp_path / "t.csv").texts] == [
+        ("money", 40_000), ("%d/%m/%Y", 30_000)
+    ]  # fmt: skip
 
 
 def test_what_a_notebook_shows() -> None:
@@ -182,27 +179,6 @@ def test_what_a_notebook_shows() -> None:
     assert "<td style=text-align:left>127.5</td><td style=text-align:left>55</td>" in page
     nothing = inspect_clipping(table.slice(0, 0), bounds={'"x<"': (0, 100, 10)})
     assert "<td style=text-align:left>–</td>" in nothing._repr_html_()
-
-
-def test_decimal_commas_are_pointed_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where most texts are so; thousands with a comma are for the owner to tell apart."""
-    path = tmp_path / "p.csv"
-    path.write_text("id;weight;size;name\n" + "".join(f"{i};{i},5;{i}.5;a,b\n" for i in range(20)) + "21;NA;3,5;\n")
-    hint = "most texts of weight are numbers with a comma: if it is a decimal one, ask about replace(weight, ',', '.')::double"
-    texts = {one.column: (one.commas, one.hint) for one in inspect_clipping(path).texts}
-    assert texts == {"id": (0, None), "weight": (20, hint), "size": (1, None), "name": (0, None)}
-    (weight,) = inspect_clipping(path, bounds={"weight": (0, 100)}).values
-    assert (weight.values, weight.unread, weight.commas, weight.hint) == (0, 21, 20, hint)
-    fixed = "replace(weight, ',', '.')::double"
-    (read_so,) = inspect_clipping(path, bounds={fixed: (0, 100)}).values
-    assert (read_so.values, read_so.unread, read_so.hint) == (20, 1, None)
-    for arguments in ([], ["--bounds", "weight=0:100"]):
-        with pytest.raises(SystemExit, match="0"):
-            main(["inspect", str(path), *arguments])
-        assert hint in capsys.readouterr().out.replace("\n", " ")
-    assert hint in inspect_clipping(path)._repr_html_().replace("&#x27;", "'")
-    assert as_document(inspect_clipping(path))["texts"][1]["commas"] == 20
-    assert "commas" not in as_document(inspect_clipping(path))["texts"][0]
 
 
 def test_groups_per_person(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

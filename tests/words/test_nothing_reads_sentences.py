@@ -157,13 +157,13 @@ def rows(tmp_path: Path) -> Path:
 
 
 QUESTION = "select avg(days) > 2 from stays"
-OPTIONS: dict[str, Any] = {"unit": "guest", "per_unit": "avg", "bounds": {"days": (0, 30)}}
+OPTIONS: dict[str, Any] = {"types": {"days": "number"}, "unit": "guest", "per_unit": "avg", "bounds": {"days": (0, 30)}}
 
 
 @pytest.mark.usefixtures("coded")
 def test_questions_and_ledgers(rows: Path, tmp_path: Path) -> None:
     with pytest.raises(DuotoneError, match=r"^max_rows or per_unit missing \(unit\)$"):
-        ask(rows, QUESTION, epsilon=5, unit="guest", bounds={"days": (0, 30)})
+        ask(rows, QUESTION, epsilon=5, unit="guest", types={"days": "number"}, bounds={"days": (0, 30)})
     with pytest.raises(DuotoneError, match=r"^per_unit unused"):
         ask(rows, "count(*) > 2", epsilon=5, unit="guest", per_unit="min")
     with pytest.raises(DuotoneError, match=r"^in a question \(question, why\)$"):
@@ -189,7 +189,8 @@ def test_the_command(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
         return int(ended.value.code or 0), *capsys.readouterr()
 
     ledger = str(tmp_path / "b.ledger")
-    about = ("--unit", "guest", "--per-unit", "avg", "--bounds", "days=0:30", "--epsilon", "5", "--delta", "1e-6")
+    held = ("--types", "days=number", "--bounds", "days=0:30")
+    about = ("--unit", "guest", "--per-unit", "avg", *held, "--epsilon", "5", "--delta", "1e-6")
     assert run("ledger", "register", ledger, "stays", "--version", "1", "--epsilon", "9", "--delta", "1e-5", *about[:2])[0] == 0
     code, out, _ = run("ask", str(rows), QUESTION, *about, "--ledger", ledger, "--json")
     document = json.loads(out)

@@ -36,7 +36,7 @@ def declare(
         raise DuotoneError(f"{out} is there already: name another file, or write over it with --force")
     text = first_declaration(declared, Path.cwd() if out is None else out.absolute().parent)
     say(
-        "NOT PRIVATE, for the table's owner only: types and formats are by the rows; answer the rest from public knowledge",
+        "NOT PRIVATE, for the table's owner only: types are by the rows; answer the rest from public knowledge",
         line="duotone: ",
     )
     if out is None:
@@ -76,15 +76,11 @@ def inspect(
         _print_above("max_groups", "groups", seen.groups.above, seen.groups.people, None)
     for values in seen.values:
         _print_values(values, declared.unit, declared.per_unit)
-    for dates in seen.dates:
-        print(printable(f"{dates.column} as {dates.format}"))
-        counted = [("dates", str(dates.values)), ("texts that are not such dates: null", str(dates.unread))]
-        print_table(("", "how many"), counted)
+    if seen.types:
+        rows = [(one.column, one.type, str(one.values), str(one.unread)) for one in seen.types]
+        print_table(("column", "type", "values", "texts that do not fit: null"), rows)
     if seen.texts:
-        rows = [(t.column, *map(str, (t.values, t.numbers, t.dates, t.flags, t.other))) for t in seen.texts]
-        print_table(TEXTS, rows)
-    for hint in seen.hints:
-        print(printable(hint))
+        print_table(TEXTS, [(one.column, str(one.values), one.type, str(one.lost)) for one in seen.texts])
 
 
 def _print_rows(seen: RowsPerPerson) -> None:
@@ -109,8 +105,6 @@ def _print_values(seen: ClippedValues, unit: str | None, per_unit: str | None) -
 
     print(f"{printable(seen.column)} in [{show(seen.low)}, {show(seen.high)}] in steps of {show(seen.step)}")
     rows = [("values", str(seen.values))]
-    if seen.unread:
-        rows.append(("texts that are not numbers: null", str(seen.unread)))
     rows += [(what, _of(many, seen.values)) for what, many in (("below", seen.below), ("above", seen.above))]
     rows.append(("rounded", _of(seen.rounded, seen.values)))
     if seen.mean is not None and seen.mean_after is not None:

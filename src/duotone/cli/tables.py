@@ -74,8 +74,11 @@ OPTIONS = {
     "at_least": ("N", "Fewest people in a group that is shown, if groups are selected privately."),
     "table": ("NAME", "The table of a database."),
     "vouched": (None, "For a view: its owner vouches that each row belongs to one person and depends on no other person's."),
-    "types": ("COL=TYPE", "What a column of a text file holds: number, date, time, yes/no, text; may be repeated."),
-    "formats": ("COL=FORMAT", "How a text file writes dates, as %d/%m/%Y; may be repeated."),
+    "types": (
+        "COL=TYPE",
+        "What a column of a text file holds: number, money, percent, date, time, yes/no, text, or how dates or numbers are"
+        " written, as %d/%m/%Y or 1.234,50; may be repeated.",
+    ),
     "separator": ("C", "The separator of a CSV file, if its first line does not show it."),
     "json_columns": ("COL[,COL]", "The keys of JSON lines that are columns."),
     "columns": ("COL[,COL]", "The columns that may be used, besides the unit; else all."),
@@ -84,17 +87,16 @@ OPTIONS = {
     "also": (NAMED, "A further private file, or table of the database, about the same persons; may be repeated."),
 }
 """An option for each key of a `Dataset`: its form and its help."""
-REPEATED = ("bounds", "types", "formats", "public", "also")
+REPEATED = ("bounds", "types", "public", "also")
 KINDS: Mapping[str, Any] = {
     **dict.fromkeys(REPEATED, list[str]), **dict.fromkeys(("max_rows", "max_groups", "at_least", "longest_text"), int),
     "groups": Path, "vouched": bool,
 }  # fmt: skip
 """The type of an option's value, if not text."""
-OPENING = ("unit", "table", "vouched", "types", "formats", "separator", "json_columns", "columns", "longest_text")
+OPENING = ("unit", "table", "vouched", "types", "separator", "json_columns", "columns", "longest_text")
 """The keys about opening a table and about its persons."""
 RULES = {
     "types": "types are COL=TYPE, as amount=number, once for each column",
-    "formats": "the format of dates is COL=FORMAT, as day=%d/%m/%Y, once for each column",
     "public": "public tables are NAME=FILE, each once",
     "also": "further private tables are NAME=FILE, each once",
 }

@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from duotone.model.checks import Type
+from duotone.model.text_types import Type
 from duotone.privacy.numbers import exact
 from duotone.tables.engines.engine import Source
 from duotone.tables.engines.open import open_source
@@ -40,10 +40,8 @@ TYPES: Mapping[Kind, pa.DataType] = {
     "integer": pa.int64(), "float": pa.float64(), "decimal": pa.decimal128(38, 10), "text": pa.string(),
     "boolean": pa.bool_(), "date": pa.date32(), "time": pa.timestamp("us"), "untyped": pa.string(), "other": pa.binary(),
 }  # fmt: skip
-FORMATS = {"date": "%Y-%m-%d", "time": "%Y-%m-%d %H:%M:%S"}
-"""How dates are written in a file with some untyped columns."""
-DECLARED: Mapping[Kind, Type] = {"float": "number", "boolean": "yes/no", "text": "text"}
-"""Declared types of the other columns of that file."""
+DECLARED: Mapping[Kind, Type] = {"float": "number", "boolean": "yes/no", "text": "text", "date": "date", "time": "time"}
+"""Declared types of the other columns of a file with some without."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +83,8 @@ def opened(rows: pa.Table, columns: Mapping[str, Column], folder: Path) -> Sourc
         return open_source(rows)
     path = folder / "made-up.csv"
     path.write_text(as_csv(rows), encoding="utf-8", newline="")
-    formats = {name: FORMATS[column.kind] for name, column in columns.items() if column.kind in FORMATS}
     types = {name: DECLARED[column.kind] for name, column in columns.items() if column.kind in DECLARED}
-    return replace(open_source(path, separator=",", formats=formats, types=types), named=False)
+    return replace(open_source(path, separator=",", types=types), named=False)
 
 
 def as_csv(rows: pa.Table) -> str:

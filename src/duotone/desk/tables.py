@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -45,26 +46,27 @@ class PublicFiles:
     """The public tables of an office, by place; of each file, one version of the rows is in memory."""
 
     def __init__(self) -> None:
-        self._kept: dict[Path, tuple[Version, PublicTable]] = {}
+        self._kept: dict[tuple[Path, str], tuple[Version, PublicTable]] = {}
         self._lock = threading.Lock()
 
-    def table(self, path: Path) -> PublicTable:
-        """The current table of a file."""
+    def table(self, path: Path, types: Mapping[str, str]) -> PublicTable:
+        """The current table of a file, with these types of its columns."""
+        key = path, json.dumps(sorted(types.items()))
         with self._lock:
-            version, known = _version(path), self._kept.get(path)
+            version, known = _version(path), self._kept.get(key)
             if known is not None and known[0] == version:
                 return known[1]
-            table = _read(path)
+            table = _read(path, types)
             if _version(path) == version:  # the file changed meanwhile: the next question reads it again
-                self._kept[path] = version, table
+                self._kept[key] = version, table
             return table
 
 
-def _read(path: Path) -> PublicTable:
+def _read(path: Path, types: Mapping[str, str]) -> PublicTable:
     """Read the file in a thread of its own, so that whoever asks does not wait longer."""
 
     def work() -> PublicTable:
-        with open_source(path, vouched=True) as source:
+        with open_source(path, types=types, vouched=True) as source:
             table = PublicTable(source)
             table.keep()
             return table
@@ -177,8 +179,12 @@ class OpenTable:
 
     def read_public(self) -> None:
         """Read the public files before the first question."""
-        for place in self.declared.public.values():
-            self.public.table(Path(self.office.path(place)))
+        self._public()
+
+    def _public(self) -> dict[str, PublicTable]:
+        declared = self.declared
+        places = {name: Path(self.office.path(place)) for name, place in declared.public.items()}
+        return {name: self.public.table(path, declared.types_of(name)) for name, path in places.items()}
 
     def reopen(self) -> None:
         """Close idle connections: the next question opens the table anew."""
@@ -196,7 +202,7 @@ class OpenTable:
     def _about(self, table: Any) -> Dataset:
         """The declaration of an open table, or of one that is opened with the question."""
         declared = self.declared
-        public = {name: self.public.table(Path(self.office.path(place))) for name, place in declared.public.items()}
+        public = self._public()
         if isinstance(table, Source):
             own = replace(declared, public=public, also={})
             return own.opened(table.reading_up_to(declared.longest_text))

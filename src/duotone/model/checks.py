@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 from duotone.errors import DatasetError, DuotoneError, Mistake, UnknownOption, got
+from duotone.model.text_types import text_type
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.words.sentences import sentence
 
@@ -174,8 +175,6 @@ Neighbours = Literal["add-remove", "replace"]
 """Neighbouring tables: one person joins or leaves, or one person's data changes."""
 AccountName = Literal["sum", "renyi"]
 """How a dataset's answers add up."""
-Type = Literal["number", "date", "time", "yes/no", "text"]
-"""Types of a text file's columns."""
 MOST = 2**31
 """Most rows or groups of one person."""
 MOST_CHARACTERS = 1_000_000
@@ -245,7 +244,7 @@ def _one_of(words: Any) -> Checked:
     return check
 
 
-neighbours, per_unit, kind, account = map(_one_of, (Neighbours, Reduction, Type, AccountName))
+neighbours, per_unit, account = map(_one_of, (Neighbours, Reduction, AccountName))
 
 
 def columns(value: Any) -> tuple[str, ...]:
@@ -272,19 +271,16 @@ def separator(value: Any) -> str:
     return value
 
 
-def types(value: Any) -> Mapping[str, Type]:
-    """Types by column."""
+def types(value: Any) -> Mapping[str, str]:
+    """Types by column, as they are written."""
     mistakes = Mistakes()
-    for column, one in named(value, 'must be {column: type}, as {"amount": "number"}').items():
-        with mistakes.at(column):
-            kind(one)
+    for column, one in named(value, 'must be {column: type}, as {"amount": "number", "day": "%d/%m/%Y"}').items():
+        try:
+            text_type(one)
+        except DuotoneError as error:
+            mistakes.add((column,), str(error))
     mistakes.refuse()
     return dict(value)
-
-
-def formats(value: Any) -> Mapping[str, str]:
-    """Date formats by column; whether a format is valid is checked where it is read."""
-    return dict(named(value, 'must be {column: format}, as {"day": "%d/%m/%Y"}'))
 
 
 def tables(value: Any) -> Mapping[str, Any]:

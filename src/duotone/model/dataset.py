@@ -21,7 +21,6 @@ from duotone.model.checks import (
     Mistakes,
     Neighbours,
     Reduction,
-    Type,
     require_known,
     unknown,
 )
@@ -156,7 +155,7 @@ def _numeric(value: Any) -> bool:
 
 
 CHECKS: Mapping[str, Checked] = {
-    "table": checks.text, "types": checks.types, "formats": checks.formats, "separator": checks.separator,
+    "table": checks.text, "types": checks.types, "separator": checks.separator,
     "json_columns": checks.json_columns, "columns": checks.columns, "longest_text": checks.longest_text, "vouched": checks.flag,
     "unit": checks.unit, "neighbours": checks.neighbours, "bounds": _bounds, "max_rows": checks.count,
     "per_unit": checks.per_unit, "max_groups": checks.count, "at_least": checks.count, "groups": checks.groups,
@@ -167,9 +166,9 @@ CHECKS: Mapping[str, Checked] = {
 """The check of each key's value."""
 KEYS = ("source", *CHECKS)
 """Keys of a declaration: the same names in Python, in a file, in an office and in the command."""
-OPENING = ("table", "types", "formats", "separator", "json_columns", "columns", "longest_text", "vouched")
+OPENING = ("table", "types", "separator", "json_columns", "columns", "longest_text", "vouched")
 """Keys about how the table is opened and read."""
-MAPPINGS = ("types", "formats", "bounds", "public", "also")
+MAPPINGS = ("types", "bounds", "public", "also")
 EMPTY: dict[str, Any] = {key: {} if key in MAPPINGS else None for key in KEYS}
 DEFAULTS = EMPTY | {"neighbours": "add-remove", "vouched": False, "account": "sum"}
 
@@ -180,10 +179,11 @@ class Dataset:
     every mistake with its key.
 
     `source` is a file, a URL, a data frame or a connection, and `table` the table of a database. For a text file,
-    `types` and `formats` say what its columns hold ({"amount": "number"}, {"day": "%d/%m/%Y"}), `separator` separates
-    the fields of a CSV file, and `json_columns` are the keys of JSON lines that become columns. `columns` are those
-    that questions may use, besides the unit; `longest_text` is how many characters of a stored text are read. `vouched`
-    promises, for a view or another query, that each of its rows belongs to one person and depends on nobody else's.
+    `types` say what its columns hold ({"amount": "money", "day": "%d/%m/%Y", "labs.value": "number"} for a table labs that
+    is joined), `separator` separates the fields of a CSV file, and `json_columns` are the keys of JSON lines that become
+    columns. `columns` are those that questions may use, besides the unit; `longest_text` is how many characters of a stored
+    text are read. `vouched` promises, for a view or another query, that each of its rows belongs to one person and depends
+    on nobody else's.
 
     `unit` names the column that identifies persons. Of a person's rows at most `max_rows` count, or `per_unit` reduces
     them to one value; a person counts in at most `max_groups` groups. Without it each row is a person. `neighbours` are
@@ -211,8 +211,7 @@ class Dataset:
 
     source: Any = field(kw_only=False, repr=False, compare=False)
     table: str | None = None
-    types: Mapping[str, Type] = field(default_factory=dict)
-    formats: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
     separator: str | None = None
     json_columns: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
@@ -273,9 +272,6 @@ class Dataset:
                 mistakes.add(("population",), "is the dataset itself: name another")
         if self.columns is not None and self.also:
             mistakes.add(("columns",), "cannot be limited where there are further tables (also): make a view")
-        for column in self.types.keys() & self.formats.keys():
-            if self.types[column] not in ("date", "time"):
-                mistakes.add(("formats", column), f"is for dates, and types says that {column} holds {self.types[column]}")
         names = [name.lower() for name in (*self.also, *(self.public if self.also else ()))]
         if len(set(names)) != len(names):
             mistakes.add(("also",), "has two tables of the same name but for upper and lower case: rename one")
@@ -328,7 +324,15 @@ class Dataset:
 
     def opened(self, source: Any) -> Self:
         """The same for an open table, without the keys about opening it."""
-        return replace(self, source=source, **{key: DEFAULTS[key] for key in OPENING})
+        joined = {column: one for column, one in self.types.items() if column not in self.types_of()}
+        return replace(self, source=source, **{key: DEFAULTS[key] for key in OPENING} | {"types": joined})
+
+    def types_of(self, table: str | None = None) -> Mapping[str, str]:
+        """The declared types of its own columns, or of those of a table that is joined: labs.value of labs."""
+        before = {
+            column: next((t for t in (*self.also, *self.public) if column.startswith(f"{t}.")), None) for column in self.types
+        }
+        return {c if table is None else c.removeprefix(f"{table}."): one for c, one in self.types.items() if before[c] == table}
 
     @property
     def in_ledger(self) -> str | None:

@@ -18,7 +18,8 @@ from duotone.tables.engines.engine import Source, closed_on_error
 from duotone.tables.parts.question import ByParts, Function, by_parts, require_parts
 from duotone.tables.prepared import Prepared
 
-UNUSED: dict[str, Any] = {"max_rows": None, "per_unit": None, "max_groups": None, "at_least": None, "groups": None}
+UNUSED: dict[str, Any] = {"max_rows": None, "per_unit": None, "max_groups": None, "at_least": None, "groups": None,
+                          "bounds": {}}  # fmt: skip
 """Declarations that nothing of a question for parts depends on."""
 
 
@@ -61,7 +62,7 @@ def prepare_by_parts(
     dataset = replace(dataset, also={}, public={})
     own, _ = open_tables(dataset)
     with closed_on_error(own.close):
-        about = _used(unit_in(dataset, own), own, strict=strict)
+        about = _used(unit_in(dataset, own), strict=strict)
         terms, most = question_terms(budget, None, about, None, costs, margins)
         asked = by_parts(question, own, parts, part_seconds, part_memory)
 
@@ -72,15 +73,14 @@ def prepare_by_parts(
             return again, asked
 
         prepared = Prepared(own, asked, (), about, most, None, terms, None, opened_anew).checked()
-        asked = asked.tried(own, about)  # after what refuses a question before anything is done with its text
+        asked = asked.tried(own)  # after what refuses a question before anything is done with its text
         return replace(prepared, asked=asked)
 
 
-def _used(declared: Dataset, source: Source, *, strict: bool) -> Dataset:
+def _used(declared: Dataset, *, strict: bool) -> Dataset:
     """The declarations that matter; others are refused where they are made for this question alone."""
     note = at_once if strict else pass_over
-    numbers = {name: limits for name, limits in declared.bounds.items() if source.columns.get(name) == "untyped"}
-    for key in [*UNUSED, *(["bounds"] if declared.bounds.keys() - numbers else [])]:
+    for key in UNUSED:
         if getattr(declared, key) not in (None, {}):
             note(Unused(key, Notice("unused by parts", key=key)))
-    return replace(declared, bounds=numbers, **UNUSED)
+    return replace(declared, **UNUSED)

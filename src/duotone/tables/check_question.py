@@ -254,7 +254,7 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
             if declared.replaced:
                 raise DuotoneError("with several private tables, someone who changes may leave one for another: use add-remove")
         unit, private = declared.unit, {source.name: source.columns, **{called: one.columns for called, one in others.items()}}
-        with open_public(declared.public) as tables:
+        with open_public(declared) as tables:
             public_sources = {called: one.source for called, one in tables.items()}
             columns, own = ({called: one.columns for called, one in each.items()} for each in (public_sources, others))
             with explained([source, *public_sources.values(), *others.values()]):
@@ -265,7 +265,7 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
 
         def opened_anew(table: Any) -> tuple[Source, ParsedQuestion]:
             source, others = open_tables(redeclared(dataset, table))
-            with closed_on_error(source.close), open_public(dataset.public) as tables:
+            with closed_on_error(source.close), open_public(dataset) as tables:
                 require_same_columns(list(private.values()), [source, *others.values()])
                 require_same_columns(list(columns.values()), [one.source for one in tables.values()])
                 return shaped(source, others, tables, read, everybody=dataset.replaced)

@@ -57,10 +57,13 @@ def open_tables(dataset: Dataset) -> tuple[Source, Others]:
     with closed_on_error(source.close):
         if dataset.also and not others:
             with _opening():
-                others = open_beside(source, dataset.also)
+                others = open_beside(source, dataset)
             source = closing(source, others.values())
         if dataset.columns is not None:
             source = source.limited_to([*dataset.columns, *([] if dataset.unit is None else [dataset.unit])])
+        if joined := [c for c in dataset.types if c not in dataset.types_of()]:  # with other types it is another question
+            own = {**source.stated.get("types", {}), **{column: dataset.types[column] for column in joined}}
+            source = replace(source, stated={**source.stated, "types": own})
         longest = dataset.longest_text
         return source.reading_up_to(longest), {called: other.reading_up_to(longest) for called, other in others.items()}
 
@@ -69,7 +72,8 @@ def open_conforming(declared: Dataset) -> Source:
     """Open a table on an engine that Duotone's tests cover, or that passes its trial here."""
     table = declared.source
     if isinstance(table, Source):  # whoever opened it closes it
-        if any(getattr(declared, key) for key in OPENING if key not in ("columns", "longest_text")):
+        keys = [key for key in OPENING if key not in ("columns", "longest_text", "types")]
+        if declared.types_of() or any(getattr(declared, key) for key in keys):
             raise DuotoneError("the table is open already: say which it is and how it is read where it is opened")
         table.checked()
         source = lent(table)
@@ -82,11 +86,12 @@ def open_conforming(declared: Dataset) -> Source:
 
 
 @contextmanager
-def open_public(public: Mapping[str, Any]) -> Iterator[Mapping[str, PublicTable]]:
-    """Public tables, open during the block."""
+def open_public(declared: Dataset) -> Iterator[Mapping[str, PublicTable]]:
+    """The public tables of a dataset, open during the block."""
+    types = {name: declared.types_of(name) for name in declared.public}
     with ExitStack() as stack:
         with _opening():
-            tables = stack.enter_context(opened_public(public)) if public else {}
+            tables = stack.enter_context(opened_public(declared.public, types)) if declared.public else {}
         yield tables
 
 
@@ -287,7 +292,7 @@ def _key(value: Any, kind: Kind, column: str) -> Any:
         case _:
             fits = isinstance(value, str) and "\0" not in value and not any("\ud800" <= c <= "\udfff" for c in value)
     if not fits:
-        what = "text, as a text file's columns are" if kind == "untyped" else f"a{'n' * (kind == 'integer')} {kind} value"
-        cure = f"; list '{written}', or group by ({column})::int" if kind == "untyped" and isinstance(value, int) else ""
+        what = "text" if kind in ("text", "untyped") else f"a{'n' * (kind == 'integer')} {kind} value"
+        cure = f"; list '{written}', or group by ({column})::int" if what == "text" and isinstance(value, int) else ""
         raise DuotoneError(f"the list of groups has a key that is not {what}: {written}{cure}")
     return value

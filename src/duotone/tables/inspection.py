@@ -8,10 +8,8 @@ analysts.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -29,72 +27,10 @@ from duotone.tables.declared import column_bounds, declared_by, open_conforming,
 from duotone.tables.engines.engine import Source
 from duotone.tables.engines.expressions import read, steps
 from duotone.tables.engines.query import People
-from duotone.tables.sql.condition import Kind, Operand
-from duotone.tables.sql.functions import from_text
+from duotone.tables.sql.condition import Operand
 from duotone.tables.sql.functions.function import wide
 from duotone.tables.sql.read_question import read_value
-
-READINGS: tuple[Kind, ...] = ("float", "date", "boolean")
-AT_ONCE = 50
-"""Columns per query."""
-
-
-@dataclass(frozen=True)
-class TextColumn:
-    """What a column of a text file can be read as: of its `values`, how many are numbers, dates as 2025-12-31, and true
-    or false, by the rules of docs/reading.md. One text may be several of these; `other` counts those that are none, and
-    `commas` those among them with digits and a decimal comma."""
-
-    column: str
-    values: int
-    numbers: int
-    dates: int
-    flags: int
-    other: int
-    commas: int = 0
-
-    @property
-    def hint(self) -> str | None:
-        """How to read most of them as numbers, if they have decimal commas."""
-        return _comma_hint(self.column, self.commas, self.values)
-
-
-def _comma_hint(column: str, commas: int, values: int) -> str | None:
-    """How to read numbers with a decimal comma; None unless most values look like that.
-
-    >>> print(_comma_hint("weight", 9, 10))
-    most texts of weight are numbers with a comma: if it is a decimal one, ask about replace(weight, ',', '.')::double
-    """
-    if 2 * commas <= values:
-        return None
-    how = f"replace({column}, ',', '.')::double"
-    return f"most texts of {column} are numbers with a comma: if it is a decimal one, ask about {how}"
-
-
-def _with_comma(text: Any) -> Any:
-    """Whether a text is a number with one comma, and no point."""
-    return text.re_search(r"^\s*[+-]?[0-9]+,[0-9]+\s*$")
-
-
-def _text_columns(source: Source) -> Iterator[TextColumn]:
-    """Every column of a text file without declarations; empty for another table."""
-    names = [name for name, kind in source.columns.items() if kind == "untyped"]
-    for start in range(0, len(names), AT_ONCE):
-        yield from _counts_of_texts(source, names[start : start + AT_ONCE])
-
-
-def _counts_of_texts(source: Source, names: Sequence[str]) -> Iterator[TextColumn]:
-    rows, counts = source.only(names).rows, dict[str, Any]()
-    for i, name in enumerate(names):
-        readings = [read(Operand(name, kind, "try"), rows) for kind in READINGS]
-        unread = functools.reduce(operator.and_, (reading.isnull() for reading in readings))
-        none, comma = rows[name].notnull() & unread, _with_comma(rows[name])
-        every = [rows[name], *readings, ibis.cases((none, 1)), ibis.cases((none & comma, 1))]
-        counts |= {f"{i} {j}": column.count() for j, column in enumerate(every)}
-    result = source.run(rows.agg(**counts))
-    for i, name in enumerate(names):
-        yield TextColumn(name, *(int(result[f"{i} {j}"][0].as_py()) for j in range(len(READINGS) + 3)))
-
+from duotone.tables.text_readings import TextColumn, text_columns
 
 LIMITS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 QUANTILES = ("1/4", "1/2", "3/4", "9/10", "99/100", "1")
@@ -104,7 +40,7 @@ ROUNDED = 1e-6
 """Rounding counts as moving a value if it moves it by more than this share of a step."""
 
 NOT_PRIVATE = "Inspection, NOT private"
-TEXTS = ("column", "texts", "numbers", "dates (2025-12-31)", "true or false", "none of these")
+TEXTS = ("column", "values", "can be read as", "values that would count as missing")
 """Headings for a text file's columns."""
 
 
@@ -150,9 +86,6 @@ class ClippedValues:
     With a unit, `several` counts people with more than one value, and `differing` those whose values differ, for whom
     one value per person loses something; `beyond` counts people whose sum is beyond the bounds, which per_unit sum
     clips.
-
-    In a text file, `unread` counts texts that are not numbers, such as $1,200.50: they are null, and count nowhere else
-    here; `commas` counts those among them with a decimal comma, such as 3,5.
     """
 
     column: str
@@ -168,22 +101,14 @@ class ClippedValues:
     several: int
     differing: int
     beyond: int
-    unread: int
-    commas: int
-
-    @property
-    def hint(self) -> str | None:
-        """How to read most of the texts as numbers, if they have decimal commas."""
-        return _comma_hint(self.column, self.commas, self.values + self.unread)
 
 
 @dataclass(frozen=True)
-class DatesRead:
-    """What a declared format makes of a text column: `values` are dates or times; `unread` texts do not match it, or
-    are not dates, as 31/02/2025: they are null."""
+class TypeRead:
+    """What a declared type makes of a text column: how many `values`; `unread` texts do not fit it: they are null."""
 
     column: str
-    format: str
+    type: str
     values: int
     unread: int
 
@@ -194,7 +119,7 @@ class Inspection:
 
     rows: RowsPerPerson | None
     values: tuple[ClippedValues, ...]
-    dates: tuple[DatesRead, ...] = ()
+    types: tuple[TypeRead, ...] = ()
     texts: tuple[TextColumn, ...] = ()
     """For a text file, what its columns can be read as, if nothing else is requested."""
     groups: GroupsPerPerson | None = None
@@ -204,24 +129,18 @@ class Inspection:
         rows = [] if self.rows is None else [self.rows.sentence]
         rows += [] if self.groups is None else [self.groups.sentence]
         values = [f"{one.column}: {one.below + one.above} of {one.values} values clipped" for one in self.values]
-        dates = [f"{one.column}: {one.unread} texts are not dates" for one in self.dates]
-        texts = [f"{one.column}: {one.other} of {one.values} texts are not numbers, dates, true or false" for one in self.texts]
-        return f"<{NOT_PRIVATE}: {'; '.join([*rows, *values, *dates, *texts, *self.hints])}>"
-
-    @property
-    def hints(self) -> tuple[str, ...]:
-        """How to read columns with decimal commas as numbers, one sentence each."""
-        every = [*(one.hint for one in self.values), *(one.hint for one in self.texts)]
-        return tuple(hint for hint in every if hint is not None)
+        types = [f"{one.column}: {one.unread} texts are not {one.type}" for one in self.types]
+        texts = [f"{one.column}: {one.type}, {one.remark}" for one in self.texts]
+        return f"<{NOT_PRIVATE}: {'; '.join([*rows, *values, *types, *texts])}>"
 
     def _repr_html_(self) -> str:
         if self.texts:
-            counts = [(one.column, one.values, one.numbers, one.dates, one.flags, one.other) for one in self.texts]
-            return page(TEXTS, [[*map(cell, row)] for row in counts], before=NOT_PRIVATE, after=self.hints)
-        head = ("column", "lowest", "highest", "values", "below", "above", "rounded", "no numbers", "mean", "mean after")
+            counts = [(one.column, one.values, one.type, one.lost) for one in self.texts]
+            return page(TEXTS, [[*map(cell, row)] for row in counts], before=NOT_PRIVATE)
+        head = ("column", "lowest", "highest", "values", "below", "above", "rounded", "mean", "mean after")
         means = [[one.mean, one.mean_after] for one in self.values]
         rows = [
-            [one.column, show(one.low), show(one.high), one.values, one.below, one.above, one.rounded, one.unread]
+            [one.column, show(one.low), show(one.high), one.values, one.below, one.above, one.rounded]
             + ["–" if mean is None else f"{mean:.6g}" for mean in both]
             for one, both in zip(self.values, means, strict=True)
         ]
@@ -232,7 +151,7 @@ def inspect_clipping(source: Any, *, by: Sequence[str] | str | None = None, **de
     """How much of a table bounds, a grid and a limit on a person's rows would clip. NOT private: for its owner only.
 
     Rows are read by the same rules as for a question (docs/reading.md); rows without a unit are left out. For a file's
-    `formats` it counts the texts that do not match. For a text file alone, it counts what each column can be read as.
+    `types` it counts the texts that do not fit. For a text file alone, it says what each column can be read as.
     With a unit, `by` counts in how many groups people are, for choosing `max_groups`.
 
     >>> import pyarrow as pa
@@ -251,8 +170,8 @@ def _inspected(dataset: Dataset, source: Source, declared: Dataset, by: Sequence
     """`declared` is the same dataset, with columns as the table spells them."""
     unit = declared.unit
     groups = None if by is None else _groups(source, unit, (by,) if isinstance(by, str) else tuple(by))
-    if unit is None and not declared.bounds and not declared.formats:
-        if texts := tuple(_text_columns(source)):
+    if unit is None and not declared.bounds and not declared.types:
+        if texts := tuple(text_columns(source)):
             return Inspection(None, (), texts=texts)
         raise DuotoneError("there is nothing to inspect: name the unit, or give bounds")
     operands = [read_value(column, source.columns) for column in declared.bounds]
@@ -261,21 +180,24 @@ def _inspected(dataset: Dataset, source: Source, declared: Dataset, by: Sequence
     operands = [as_numbers(value, finer.keys()) for value in operands]
     grids = [declared.bounds[operand.column].on(operand.column, operand.kind) for operand in operands]
     values = tuple(_values(source, unit, *one) for one in zip(operands, grids, strict=True))
-    dates = []
-    for column, written in declared.formats.items():
-        others = {name: how for name, how in declared.formats.items() if name != column}
-        types = {name: how for name, how in declared.types.items() if name != column}
-        with open_conforming(replace(dataset, formats=others, types=types)) as unread:
-            read_ones, every = (_there(one, column, unit) for one in (source, unread))
-        dates.append(DatesRead(column, written, read_ones, every - read_ones))
-    return Inspection(None if unit is None else _rows(source, unit), values, tuple(dates), groups=groups)
+    read = tuple(_types(dataset, source, unit)) if declared.types else ()
+    return Inspection(None if unit is None else _rows(source, unit), values, read, groups=groups)
 
 
-def _there(source: Source, column: str, unit: str | None) -> int:
-    """How many values of a column are not null, in rows with a unit."""
-    own = None if unit == column else unit
-    rows = People(source.only([column, own] if own else [column]), unit=own).rows()
-    return int(source.run(rows.agg(there=rows[column].count()))["there"][0].as_py())
+def _types(dataset: Dataset, source: Source, unit: str | None) -> Iterator[TypeRead]:
+    """How many texts each declared type reads, in rows with a unit."""
+    types = dataset.types_of()
+    with open_conforming(replace(dataset, types={c: one for c, one in types.items() if c == unit})) as unread:
+        fit, every = (_there(one, [*types], unit) for one in (source, unread))
+    for (column, written), some, all_of_them in zip(types.items(), fit, every, strict=True):
+        yield TypeRead(column, written, some, all_of_them - some)
+
+
+def _there(source: Source, columns: Sequence[str], unit: str | None) -> list[int]:
+    """How many values of each column are not null, in rows with a unit."""
+    rows = People(source.only([*columns, *([] if unit is None else [unit])]), unit=unit).rows()
+    counted = source.run(rows.agg(**{f"c{i}": rows[column].count() for i, column in enumerate(columns)}))
+    return [int(column[0].as_py()) for column in counted.columns]
 
 
 def _groups(source: Source, unit: str | None, by: tuple[str, ...]) -> GroupsPerPerson:
@@ -325,7 +247,7 @@ def _above(histogram: Mapping[int, int]) -> dict[int, tuple[int, int]]:
 def _values(source: Source, unit: str | None, value: Operand, grid: Grid) -> ClippedValues:
     low, high, step = grid.low * grid.step, grid.high * grid.step, grid.step
     rows = People(source.asked_about([value], [unit] if unit else []), unit=unit).rows()
-    text, column, after = _text(value, rows), read(value, rows).cast("float64"), steps(value, grid, rows)
+    column, after = read(value, rows).cast("float64"), steps(value, grid, rows)
     moved = (after.cast("float64") * float(step) - column).abs() > ROUNDED * float(step)
     cells = {
         "values": _one(column.notnull()),
@@ -334,8 +256,6 @@ def _values(source: Source, unit: str | None, value: Operand, grid: Grid) -> Cli
         "rounded": _one(column.between(float(low), float(high)) & moved),
         "before": ibis.cases((column.notnull(), ibis.greatest(ibis.least(column, HUGE), -HUGE))),
         "after": after,
-        "unread": wide(0) if text is None else _one(text.notnull() & column.isnull()),
-        "commas": wide(0) if text is None else _one(_with_comma(text) & column.isnull()),
     }
     people = rows.select(**cells, **({} if unit is None else {"unit": rows[unit]}))
     if unit is not None:
@@ -350,19 +270,9 @@ def _values(source: Source, unit: str | None, value: Operand, grid: Grid) -> Cli
     result = {name: column[0].as_py() for name, column in zip(counted, source.run(people.agg(**counted)).columns, strict=True)}
     many = int(result["values"] or 0)
     means = (float(result["before"]) / many, float(result["after"]) * float(step) / many) if many else (None, None)
-    names = ("below", "above", "rounded", "several", "differing", "beyond", "unread", "commas")
+    names = ("below", "above", "rounded", "several", "differing", "beyond")
     numbers = {n: int(result.get(n) or 0) for n in names}
     return ClippedValues(value.column, low, high, step, many, mean=means[0], mean_after=means[1], **numbers)
-
-
-def _text(value: Operand, rows: Any) -> Any:
-    """The text that is read as numbers; None for computed numbers."""
-    if value.reading == "try":
-        return rows[value.column]
-    if value.made is not None and from_text(value.made):
-        (text,) = (part for part in value.made.parts if isinstance(part, Operand))
-        return read(text, rows)
-    return None
 
 
 def _one(condition: Any) -> Any:
@@ -382,10 +292,9 @@ def as_document(seen: Inspection) -> dict[str, Any]:
         groups = seen.groups
         document["groups"] = {"by": list(groups.by), "people": groups.people, "most": groups.most, "above": above}
     exact = ("low", "high", "step")
-    shown = ({k: v for k, v in vars(one).items() if k not in ("unread", "commas") or v} for one in seen.values)
-    document["values"] = [{k: show(v) if k in exact else v for k, v in one.items()} for one in shown]
-    if seen.dates:
-        document["dates"] = [vars(one) for one in seen.dates]
+    document["values"] = [{k: show(v) if k in exact else v for k, v in vars(one).items()} for one in seen.values]
+    if seen.types:
+        document["types"] = [vars(one) for one in seen.types]
     if seen.texts:
-        document["texts"] = [{k: v for k, v in vars(one).items() if k != "commas" or v} for one in seen.texts]
+        document["texts"] = [{k: v for k, v in vars(one).items() if v or k not in ("as_numbers", "also")} for one in seen.texts]
     return document

@@ -39,7 +39,7 @@ from duotone.tables.engines.engine import UNREADABLE, Draws, Source, closed_on_e
 from duotone.tables.engines.expressions import require_able
 from duotone.tables.engines.query import People, kept
 from duotone.tables.engines.results import Keys
-from duotone.tables.parts.question import ByParts, rows_of
+from duotone.tables.parts.question import ByParts
 from duotone.tables.preview import Preview, preview
 from duotone.tables.sql.comparison import ParsedQuestion
 from duotone.tables.sql.condition import Formula, Like, parts_of
@@ -402,7 +402,7 @@ removal;
     def _plan(self) -> Any:
         """The plan, for estimating its cost; runs nothing."""
         if isinstance(self.asked, ByParts):
-            return rows_of(self.source, self.declared)
+            return self.source.rows
         return plan_for(self.population, [(self.parsed, self.compiled)])
 
     def work(self, rows: float) -> Work:

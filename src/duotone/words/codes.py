@@ -11,7 +11,6 @@ Text = str | tuple[str, str]
 """A sentence for all audiences; or one for most and one for analysts, who cannot declare what its advice names."""
 _INNER = "the inner select makes one row per person: it is grouped by the unit, and by nothing else"
 _TWO_SIDES = " (two sides: twice the smaller p-value)"
-_DATES = "{columns:are} text, read as dates (yyyy-mm-dd; a time after it is ignored): other values count as NULL"
 
 SENTENCES: Mapping[str, Text] = {
     # several questions, or a part of one
@@ -31,11 +30,7 @@ SENTENCES: Mapping[str, Text] = {
     "not understood": "{why}; or ask it of random parts of the people{p.parts}",
     "join with no public table": "{join}: {joins}; declare one{p.public}, if all may know its rows",
     "unit missing in an inner select": _INNER + "; say which column that is{p.unit}",
-    "time of a date": "{text}: {column} is text, read as a date without its time: declare its date format"
-    "{p.clock_formats:{column}}",
-    "constant in the order of text": "{text}: {column} is text, and texts are not in the order of their dates: write the"
-    " constant as date '2025-12-31', and declare the column's date format if it has another one{p.formats}; or write"
-    " {column}::text to compare texts",
+    "undeclared": "{types:used}: say what {types:held}, this or another type{p.types:{types}}{o.declare}",
     "no private table of that name": "the inner select that is joined is about {table}: it must be about one of the further"
     " private tables, and none is declared{p.also}",
     "other private tables": "the inner select that is joined is about {table}: it must be about one of the further private"
@@ -204,25 +199,10 @@ SENTENCES: Mapping[str, Text] = {
     " price of order {order}, or divide epsilon and delta{p.margins}",
     "list the groups": ("; for an answer about each, give the public list of groups{p.groups}", ""),
     # notes: values
-    "numbers from text": (
-        "{columns:are} text: values that are not numbers count as NULL (duotone inspect counts them)",
-        "{columns:are} text: values that are not numbers count as NULL",
-    ),
-    "dates from text": _DATES,
-    "dates from a text file": (
-        _DATES + " (duotone inspect counts them); if dates are written in another way, declare their format{p.formats:{first}}",
-        _DATES,
-    ),
+    "numbers from text": "{columns:are} text: values that are not numbers count as NULL",
+    "dates from text": "{columns:are} text, read as dates (yyyy-mm-dd; a time after it is ignored): other values count as NULL",
     "Booleans from text": "{columns:are} text: true, t, yes, y and 1 count as true, false, f, no, n and 0 as false, and other"
     " values as NULL",
-    "texts counted beside numbers": "{column} is text here: NA or n/a counts as a value; write count({column}::double) to count"
-    " numbers",
-    "texts counted": "{column} is text here, and NULL only where nothing is written: NA counts as a value; write {column} <>"
-    " 'NA' to leave it out, or count({column}::double) to count numbers",
-    "dates in the order of text": "{column} is compared as text, letter by letter, which is the order of dates only if all"
-    " are written as 2025-12-31: write date before the constant to compare dates",
-    "order of text": "{column} is compared as text, letter by letter",
-    "numbers equal as text": "{column} is compared as text, so 10 and 10.0 differ: leave out the quotes to compare numbers",
     "bounds follow": "{value} is clipped to [{low}, {high}], as follows from the bounds of its columns; for others,"
     " declare them{p.bounds:{value}}",
     "percent": "{written} is read as {share}",

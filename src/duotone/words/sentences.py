@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import string
 import unicodedata
@@ -50,7 +51,28 @@ def _part(value: Any, audience: Audience) -> Any:
     """A field as a template takes it."""
     if isinstance(value, _Notice):
         return sentence(value, audience)
-    return _Names(value) if isinstance(value, tuple) else value
+    return _Names(value) if isinstance(value, tuple) else _Types(value) if isinstance(value, Mapping) else value
+
+
+class _Types(dict[str, str]):
+    """Types by column: `{types:used}` says what the columns are used as, `{types:held}` that they hold something, and
+    `{p.types:{types}}` declares them.
+
+    >>> print(f"{_Types({'age': 'number', 'churn': 'yes/no'}):used}")
+    age is text, and is used as a number; churn is text, and is used as yes or no
+    """
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        if spec == "held":
+            return "it holds" if len(self) == 1 else "they hold"
+        if spec != "used":
+            return json.dumps(self)
+        return "; ".join(f"{column} is text, and is used as {_USED[one]}" for column, one in self.items())
+
+
+_USED = {"number": "a number", "date": "a date", "time": "a time", "yes/no": "yes or no"}
 
 
 class _Names(tuple[str, ...]):
@@ -99,23 +121,24 @@ service in JSON, and one on its pages."""
 FLAGS = {
     "table": "--table", "max_rows": "--max-rows", "max_groups": "--max-groups", "at_least": "--at-least",
     "per_unit": "--per-unit", "json_columns": "--json-columns", "separator": "--separator", "public": "--public",
-    "unit": "--unit", "vouched": "--vouched", "asker": "--asker", "dataset": "--dataset NAME", "formats": "--formats",
+    "unit": "--unit", "vouched": "--vouched", "asker": "--asker", "dataset": "--dataset NAME",
     "groups": "--groups FILE", "margins": "--margins", "also": "--also", "parts": "--parts", "types": "--types",
     "epsilon": "--epsilon", "wrong": "--wrong", "people": "--people",
     "sample_size": "--sample-size", "one_of": "--one-of", "price": "--price", "costs": "--costs", "ledger": "--ledger",
     "close_dataset": "duotone ledger close", "register": "duotone ledger register", "longest_text": "--longest-text",
+    "declare": "; duotone declare FILE proposes types from the rows, for their owner",
 }  # fmt: skip
 VALUES = {"margins": "margins=True", "parts": "parts=51"}
 """Options that are said with their value, which a flag has in itself."""
 UNSAID = {
-    "python": {"register"},
-    "office": {"register"},
-    "analyst": {"register"},
-    "page": {"register", "max_groups", "purpose", "margins"},
+    "python": {"register", "declare"},
+    "office": {"register", "declare"},
+    "analyst": {"register", "declare"},
+    "page": {"register", "declare", "max_groups", "purpose", "margins"},
 }
 """Options whose name means nothing to an audience: a sentence omits them, with their brackets."""
 OWNERS = frozenset(
-    {"bounds", "max_rows", "per_unit", "unit", "groups", "formats", "clock_formats", "table", "json_columns", "types",
+    {"bounds", "max_rows", "per_unit", "unit", "groups", "table", "json_columns", "types",
      "separator", "public", "vouched", "longest_text", "also"}
 )  # fmt: skip
 """What only the owner of a served table declares."""
@@ -153,13 +176,21 @@ class _Option:
 
 
 def spelt(option: str, audience: Audience, column: str = "") -> str:
-    """An option as it is written; bounds and formats belong to a column.
+    """An option as it is written; bounds belong to a column, and types are those of a JSON object.
 
     >>> spelt("bounds", "python", "a / b"), spelt("bounds", "command", "a / b"), spelt("bounds", "office", "a / b")
     ('bounds={"a / b": (low, high)}', '--bounds "a / b=LOW:HIGH"', 'bounds = { "a / b" = [low, high] }')
-    >>> spelt("formats", "command", "$day")
-    "--formats '$day=%d/%m/%Y'"
+    >>> spelt("types", "command", '{"age": "number", "$day": "date"}'), spelt("types", "python", '{"age": "number"}')
+    ('--types age=number --types \'$day=date\'', 'types={"age": "number"}')
     """
+    if option == "types" and column:
+        types = json.loads(column)
+        match audience:
+            case "command":
+                return " ".join(f"--types {shlex.quote(f'{name}={one}')}" for name, one in types.items())
+            case "office":
+                return f"types = {{ {', '.join(f'{_in_toml(name)} = {json.dumps(one)}' for name, one in types.items())} }}"
+        return f"types={{{', '.join(f'{_in_python(name)}: {_in_python(one)}' for name, one in types.items())}}}"
     if option in _OF_COLUMN and column:
         name, flag, python, office, shell = _OF_COLUMN[option]
         match audience:
@@ -174,10 +205,13 @@ def spelt(option: str, audience: Audience, column: str = "") -> str:
 
 _OF_COLUMN = {
     "bounds": ("bounds", "--bounds", "(low, high)", "[low, high]", "LOW:HIGH"),
-    "formats": ("formats", FLAGS["formats"], '"%d/%m/%Y"', '"%d/%m/%Y"', "%d/%m/%Y"),
-    "clock_formats": ("formats", FLAGS["formats"], '"%Y-%m-%d %H:%M"', '"%Y-%m-%d %H:%M"', "%Y-%m-%d %H:%M"),
 }
 """Options of one column: the name, the flag, and the value in Python, in an office file and in a shell."""
+
+
+def _in_toml(name: str) -> str:
+    """A name as a key of an office file."""
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
 def _in_python(name: str) -> str:

@@ -60,7 +60,7 @@ def when(y: int, m: int, d: int) -> datetime.date | None:
 
 def column(path: Path, texts: list[str], written: str) -> pa.ChunkedArray:
     path.write_text("at|x\n" + "".join(f'{i}|"{text}"\n' for i, text in enumerate(texts)))
-    with open_source(path, formats={"x": written}) as source:
+    with open_source(path, types={"x": written}) as source:
         read = source.only(["at", "x"])
         table = read.run(read.table)
     at = {int(i): x for i, x in zip(table["at"].to_pylist(), table["x"].to_pylist(), strict=True)}
@@ -113,8 +113,8 @@ def test_every_clock_is_read_by_its_format(written: str, tmp_path: Path) -> None
 )  # fmt: skip
 def test_a_format_that_tells_no_date_is_refused(written: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("x\n1\n")
-    with pytest.raises(DuotoneError, match=r"the format of x (is|must be)"):
-        open_source(tmp_path / "t.csv", formats={"x": written})
+    with pytest.raises(DuotoneError, match=r"types\.x (.* is not a date format: a date format has|must be number)"):
+        open_source(tmp_path / "t.csv", types={"x": written})
 
 
 @pytest.mark.slow
@@ -130,15 +130,15 @@ def test_a_column_with_a_format_is_a_date_in_the_question(tmp_path: Path) -> Non
         ("count(*) filter (where seen >= '2026-01-01 10:00:00') > 1", 3),
         ("count(*) filter (where date_diff('day', day, seen) = 1) > 1", 3),
     ):
-        with prepare(file, question, P, formats=formats) as asked:
+        with prepare(file, question, P, types=formats) as asked:
             assert asked._levels()[2].item() == level, question
-    with prepare(file, "select day, count(*) > 2 from t group by day", P, formats=formats, groups=[["2025-12-31"]]) as asked:
+    with prepare(file, "select day, count(*) > 2 from t group by day", P, types=formats, groups=[["2025-12-31"]]) as asked:
         assert asked._levels()[2].tolist() == [2]
     for wrong, says in (
         ({"dy": "%d/%m/%Y"}, r"no column dy \(did you mean day\?\); it has day, seen"),
-        ("%d", "formats must be {column: format}"),
+        ("%d", "types must be {column: type}"),
     ):
         with pytest.raises(DuotoneError, match=says):
-            open_source(file, formats=wrong)
-    with pytest.raises(DuotoneError, match="only CSV files and JSON lines have formats"):
-        prepare(pa.table({"day": ["31/12/2025"]}), "count(*) > 1", P, formats=formats)
+            open_source(file, types=wrong)
+    with pytest.raises(DuotoneError, match="only CSV files and JSON lines have types"):
+        prepare(pa.table({"day": ["31/12/2025"]}), "count(*) > 1", P, types=formats)

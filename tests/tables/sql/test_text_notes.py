@@ -10,124 +10,174 @@ import pyarrow as pa
 import pytest
 
 from duotone import ApproxDP, DuotoneError, ask, prepare
-from duotone.model.notice import Notice
+from duotone.model.notice import Notice, Refusal
+from duotone.tables.engines.engine import Source
 from duotone.tables.sql.read_question import read_question
+from duotone.words.sentences import sentence
 
 COLUMNS: dict[str, Any] = {"u": "untyped", "x": "untyped", "y": "untyped", "day": "untyped", "code": "text", "n": "float"}
-NUMBER = "{} text: values that are not numbers count as NULL (duotone inspect counts them)"
+NUMBER = "{} text: values that are not numbers count as NULL"
 CAST_DATE = "{} text, read as dates (yyyy-mm-dd; a time after it is ignored): other values count as NULL"
-OTHERWISE = (
-    ' (duotone inspect counts them); if dates are written in another way, declare their format (formats={{"day": "%d/%m/%Y"}})'
-)
-DATE = CAST_DATE + OTHERWISE
-COUNTED = "{0} is text here: NA or n/a counts as a value; write count({0}::double) to count numbers"
-THERE = (
-    "{0} is text here, and NULL only where nothing is written: NA counts as a value; write {0} <> 'NA' to leave it out, or "
-    "count({0}::double) to count numbers"
-)
 FLAG = "{} text: true, t, yes, y and 1 count as true, false, f, no, n and 0 as false, and other values as NULL"
-ORDER = "{} is compared as text, letter by letter"
-DATES = (
-    "{} is compared as text, letter by letter, which is the order of dates only if all are written as 2025-12-31: write "
-    "date before the constant to compare dates"
-)
-SAME = "{} is compared as text, so 10 and 10.0 differ: leave out the quotes to compare numbers"
+
+
+def each(questions: Sequence[str], value: Any) -> dict[str, Any]:
+    return dict.fromkeys(questions, value)
+
+
 NOTES = {
-    "avg(x) > 3": [NUMBER.format("x is")],
-    "median(x) > 3": [NUMBER.format("x is")],
-    "stddev(x) > 3": [NUMBER.format("x is")],
-    "avg(case when n > 1 then x when n < 0 then if(n < -1, y, null) end) > 3": [NUMBER.format("x and y are")],
-    "sum(coalesce(x, y)) > 3": [NUMBER.format("x and y are")],
-    "sum(x) / count(x::double) > 3": [NUMBER.format("x is")],
-    "avg(x) > avg(y)": [NUMBER.format("x and y are")],
-    "avg(x) filter (where y > 3 and u = 3) > 1": [NUMBER.format("x, y and u are")],
-    "select count(*) > 3 from t where x > 5 and day < date '2025-01-01'": [NUMBER.format("x is"), DATE.format("day is")],
-    "select year(day), count(*) > 3 from t group by 1": [DATE.format("day is")],
-    "max(day) > date '2025-01-01'": [DATE.format("day is")],
+    "avg(x::double) > 3": [NUMBER.format("x is")],
+    "avg(coalesce(x::double, y::double)) > 3": [NUMBER.format("x and y are")],
+    "sum(x::double) / count(x::double) > 3": [NUMBER.format("x is")],
+    "select count(*) > 3 from t where try_cast(x as int) > 5 and day::date < date '2025-01-01'": [
+        NUMBER.format("x is"), CAST_DATE.format("day is")
+    ],
+    "select year(day::date), count(*) > 3 from t group by 1": [CAST_DATE.format("day is")],
     "avg(replace(x, '$', '')::double) > 3": [NUMBER.format("CAST(REPLACE(x, '$', '') AS DOUBLE) is")],
     "avg(code::double) > 3": [NUMBER.format("code is")],
     "count(*) filter (where left(code, 10)::date > date '2025-01-01') > 3": [
         CAST_DATE.format("CAST(LEFT(code, 10) AS DATE) is")
     ],
-    "sum(x) > 3 * count(x)": [NUMBER.format("x is"), COUNTED.format("x")],
-    "avg(x) filter (where x is not null) > 3": [NUMBER.format("x is"), COUNTED.format("x")],
-    "avg(x) filter (where y is not null) > 3": [NUMBER.format("x is"), THERE.format("y")],
-    "select avg(s) > 3 from (select u, sum(x) / count(x) as s from t group by u)": [NUMBER.format("x is"), COUNTED.format("x")],
-    "count(x) > 3": [THERE.format("x")],
-    "count(*) filter (where x is null) > 3": [THERE.format("x")],
-    "count(x) > count(y)": [THERE.format("x"), THERE.format("y")],
-    "select count(*) > 3 from (select u, count(x) as s from t group by u) where s > 1": [THERE.format("x")],
-    "count(x) filter (where x <> 'NA') > 3": [],
-    "count(x) filter (where x not in ('NA', 'n/a')) > 3": [],
-    "count(x::double) > 3": [NUMBER.format("x is")],
-    "count(code) > count(n)": [],
-    "count(*) filter (where x = 'a' or x is null) > 3": [],
-    "avg(n) > 3": [],
-    "mode(x) = 'a'": [],
-    "count(*) filter (where x) > 3": [FLAG.format("x is")],
-    "select count(*) > 3 from t where not x and y = true": [FLAG.format("x and y are")],
-    "count(*) filter (where x::boolean is not null) > 3": [FLAG.format("x is")],
-    "count(*) filter (where x > 'M') > 3": [ORDER.format("x")],
-    "count(*) filter (where 'M' >= x or y between 'a' and 'b') > 3": [ORDER.format("x"), ORDER.format("y")],
-    "count(*) filter (where x::text > '10') > 3": [ORDER.format("x")],
-    "count(*) filter (where coalesce(x, '0') > '10') > 3": [ORDER.format("COALESCE(x, '0')")],
-    "max(x) < 'M'": [ORDER.format("x")],
-    "count(*) filter (where day >= '2025-01-01' and day < '2025-02-01') > 3": [DATES.format("day")],
-    "count(*) filter (where day >= '2025-01-01 10:00') > 3": [DATES.format("day")],
-    "count(*) filter (where day >= '2025-01') > 3": [ORDER.format("day")],
-    "max(day) > '2025-01-01'": [DATES.format("day")],
-    "count(*) filter (where x = '10') > 3": [SAME.format("x")],
-    "count(*) filter (where x in ('a', '10') or y <> '5%') > 3": [SAME.format("x"), SAME.format("y")],
-    "mode(x) = '10'": [SAME.format("x")],
-    "count(*) filter (where lower(x) = '10') > 3": [],
-    "count(*) filter (where code > '10' or code = '10') > 3": [],
-    "select count(*) > 3 from (select u, count(*) filter (where x < 'M') as s from t group by u) where s > 1": [
-        ORDER.format("x")
-    ],
-}
+    "select avg(s) > 3 from (select u, max(x::double) as s from t group by u)": [NUMBER.format("x is")],
+    "count(*) filter (where x::boolean or code::boolean) > 3": [FLAG.format("x and code are")],
+    **each(
+        (
+            "count(x) > 3", "count(x) > count(y)", "count(*) filter (where x is null or x = '10') > 3", "mode(x) = 'a'",
+            "count(distinct x) > 3", "select x, count(*) > 3 from t group by x", "count(*) filter (where x > 'M') > 3",
+            "count(*) filter (where x = y or x = code or x in ('a', '10')) > 3", "max(x) < 'M'", "avg(length(x)) > 3",
+            "count(*) filter (where x like '1%' or lower(x) = '10' or code > '10') > 3", "avg(n) > 3",
+            "count(*) filter (where coalesce(x, 'a') <> greatest(y, 'b')) > 3",
+        ),
+        list[str](),
+    ),
+}  # fmt: skip
+NEEDED: dict[str, dict[str, str]] = {
+    **each(("avg(x) > 3", "sum(x) > 3", "median(x) > 3", "stddev(x) > 3", "max(x) >= 3",
+                     "max(x::text) > '1' and avg(x) > 1",
+                     "count(*) filter (where x > 3) > 3", "count(*) filter (where 3 = x) > 3", "avg(x * 2) > 3",
+                     "count(*) filter (where x in (1, 2)) > 3", "count(*) filter (where x between 1 and 2) > 3",
+                     "select count(*) > 3 from t where x + 1 > n", "select avg(x) > 3, code from t group by code",
+                     "select code from t group by code having avg(x) > 3", "mode(x) = 3", "avg(coalesce(x, 0)) > 3",
+                     "count(*) filter (where x = n) > 3", "count(*) filter (where x > '10') > 3", "avg(abs(x)) > 2",
+                     "select avg(s) > 3 from (select u, max(x) as s from t group by u)",
+                     "select avg(s) > 3 from (select u, sum(x) as s from t group by u)",
+                     "select count(*) > 3 from (select u, count(*) as s from t where x > 3 group by u)",
+                     "select count(*) > 3 from (select u, count(*) as s from t group by u having max(x) > 3)",
+                     "select floor(x / 10), count(*) > 3 from t group by 1", "case when avg(x) > 3 then 'a' else 'b' end",
+                     "count(*) filter (where greatest(x, '5') = '5') > 1", "avg(case when n > 1 then x end) > 3",
+                     "select code from t group by code order by avg(x) limit 1"), {"x": "number"}),
+    **each(("max(day) > date '2025-01-01'", "select year(day), count(*) > 3 from t group by 1",
+                     "count(*) filter (where day < date '2025-01-01') > 3", "select count(*) > 3 from t where month(day) = 3",
+                     "count(*) filter (where day >= '2025-01-01') > 3", "count(*) filter (where day < '5/31/2024') > 3",
+                     "count(*) filter (where day + interval 3 days > date '2025-01-01') > 3",
+                     "count(*) filter (where date_diff('day', date '2025-01-01', day) > 3) > 3"), {"day": "date"}),
+    **each(("count(*) filter (where hour(day) > 3) > 3", "count(*) filter (where day::timestamp is null) > 3",
+                     "count(*) filter (where day > timestamp '2025-01-01 10:00:00') > 3"), {"day": "time"}),
+    **each(("count(*) filter (where x) > 3", "select count(*) > 3 from t where not x", "bool_or(x)", "count_if(x) > 3",
+                     "count(*) filter (where x = true) > 3", "count(*) filter (where x is true) > 3",
+                     "avg(case when x then 1 else 0 end) > 0.3", "mode(x) = true"), {"x": "yes/no"}),
+    "select avg(x) > 3 and sum(y) > 4 from t where day > date '2025-01-01' and u = 3": {
+        "day": "date", "u": "number", "x": "number", "y": "number"
+    },
+    "sum(x) / count(y) > 3 or avg(salarry) > 3": {"x": "number"},
+    "count(*) filter (where x < y) > 3": {"x": "number", "y": "number"},
+    "avg(greatest(x, y)) > 3": {"x": "number", "y": "number"},
+    "avg(x - y) > 3": {"x": "number", "y": "number"},
+    "avg(coalesce(x, y)) > 3": {"x": "number", "y": "number"},
+}  # fmt: skip
 LIKE_NUMBERS = ("10", "-1.5", " 10 ", "1e3", ".5", "5.", "1,000", "1''000.50", "$10", "€ 5", "10%", "+3", "20250101")
 LIKE_DATES = (
     "1.12.1989", "1989/12/01", "1989-12-1", "12/1/89", "2025-13-45", "1 Dec 1989", "01-DEC-1989", "Dec 1, 1989", "1. 12. 1989",
-    "1.12.1989 10:00",
+    "1.12.1989 10:00", "2025-12-31", "2025-12-31 10:00",
 )  # fmt: skip
 ORDERED = ("count(*) filter (where x {} '{}') > 3", "select count(*) > 3 from t where not (x {} '{}')", "max(x) {} '{}'",
            "select count(*) > 3 from (select u, count(*) as s from t where x {} '{}' group by u)")  # fmt: skip
 
 
+def needed(question: str, **tables: Any) -> dict[str, str]:
+    with pytest.raises(Refusal) as refused:
+        read_question(question, COLUMNS, unit="u", **tables)
+    assert refused.value.notice.code == "undeclared"
+    types: dict[str, str] = refused.value.notice.fields["types"]
+    return types
+
+
+@pytest.mark.parametrize(("question", "types"), NEEDED.items())
+def test_a_column_without_a_type_is_text_and_only_text(question: str, types: dict[str, str]) -> None:
+    """Whatever else a question uses it as is refused, with all that must be declared."""
+    assert needed(question) == types
+
+
 @pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])
 @pytest.mark.parametrize("question", ORDERED)
 def test_a_number_or_date_in_quotes_does_not_put_text_in_order(question: str, sign: str) -> None:
-    for constants, why in ((LIKE_NUMBERS, "leave out the quotes"), (LIKE_DATES, r"write the constant as date '2025-12-31'")):
+    for constants, held in ((LIKE_NUMBERS, "number"), (LIKE_DATES, "date")):
         for constant in constants:
             asked = question.format(sign, constant)
-            with pytest.raises(DuotoneError, match=why):
-                read_question(asked, COLUMNS, unit="u")
+            assert needed(asked) == {"x": held}
             read_question(asked.replace("x ", "x::text ").replace("(x)", "(x::text)"), COLUMNS, unit="u")
             read_question(asked.replace("x ", "code ").replace("(x)", "(code)"), COLUMNS, unit="u")
 
 
-@pytest.mark.parametrize(
-    "condition",
-    [
-        "x between '5' and 'b'",
-        "x between '1.1.2025' and '31.1.2025'",
-        "'5' < x",
-        "greatest(x, '5') = '5'",
-        "least('5', x) = 'a'",
-    ],
-)
-def test_nor_however_it_is_written(condition: str) -> None:
-    with pytest.raises(DuotoneError, match=r"for the order of text|texts are not in the order of their dates"):
-        read_question(f"count(*) filter (where {condition}) > 3", COLUMNS)
+def test_nor_are_the_columns_of_other_tables_more_than_text() -> None:
+    zones: Any = {"zones": {"x": "untyped", "size": "untyped", "n": "untyped"}}
+    joined = "select avg(t.n) > 1 from t join zones as z using (x) where {}"
+    assert needed(joined.format("size > 10 and z.n > 3 and y < 3"), public=zones) == {
+        "zones.size": "number", "zones.n": "number", "y": "number",
+    }  # fmt: skip
+    assert needed(joined.format("size = true"), public=zones) == {"zones.size": "yes/no"}
+    assert read_question(joined.format("size > 'M'"), COLUMNS, unit="u", public=zones).notes
+    both = (
+        "select avg(a) > avg(b) from (select u, max(n) as a from t group by u) v "
+        "join (select u, max(x) as b from labs where size > 3 group by u) w using (u)"
+    )
+    labs: Any = {"labs": {"u": "untyped", "x": "untyped", "size": "untyped"}}
+    assert needed(both, also=labs, name="t") == {"labs.size": "number", "labs.x": "number"}
 
 
-def test_nor_in_the_columns_of_a_public_table() -> None:
-    joined = "select count(*) > 3 from t join zones using (x) where size {}"
-    columns: Any = {"zones": {"x": "untyped", "size": "untyped"}}
-    with pytest.raises(DuotoneError, match="leave out the quotes"):
-        read_question(joined.format("> '10'"), COLUMNS, public=columns)
-    assert ORDER.format("size") in said(read_question(joined.format("> 'M'"), COLUMNS, public=columns).notes)
-    assert FLAG.format("size is") in said(read_question(joined.format("= true"), COLUMNS, public=columns).notes)
+def test_what_to_declare_is_said_in_one_sentence() -> None:
+    with pytest.raises(Refusal) as refused:
+        read_question("avg(x) filter (where day > date '2025-01-01') > 3", COLUMNS)
+    used = "day is text, and is used as a date; x is text, and is used as a number: say what they hold, this or another type"
+    assert str(refused.value) == f'{used} (types={{"day": "date", "x": "number"}})'
+    command = f"{used} (--types day=date --types x=number); duotone declare FILE proposes types from the rows, for their owner"
+    assert sentence(refused.value, "command") == command
+    assert sentence(refused.value, "office").endswith('(types = { day = "date", x = "number" })')
+    assert sentence(refused.value, "analyst").endswith("; here the owner of the dataset declares that")
+    with pytest.raises(Refusal, match="x is text, and is used as yes or no: say what it holds"):
+        read_question("count(*) filter (where x) > 3", COLUMNS)
+
+
+def test_text_that_has_its_type_is_converted_by_whoever_asks() -> None:
+    for question in ("count(*) filter (where code > 3) > 3", "count(*) filter (where code > date '2025-01-01') > 3"):
+        with pytest.raises(DuotoneError, match=r"code holds text: .* write \(code\)::(double|date), or convert the column"):
+            read_question(question, COLUMNS)
+    with pytest.raises(DuotoneError, match=r"code does not hold numbers: write \(code\)::double, or convert the column"):
+        read_question("avg(code) > 3", COLUMNS)
+    with pytest.raises(DuotoneError, match=r"not a number: write \(REPLACE\(x, '\$', ''\)\)::double"):
+        read_question("avg(replace(x, '$', '') * 2) > 3", COLUMNS)
+
+
+def test_nothing_is_read_before_the_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of bounds, which do not make a column one of numbers."""
+    (tmp_path / "t.csv").write_text("x,day\n$5,1/2/2025\n")
+    monkeypatch.setattr(Source, "run", lambda *_: pytest.fail("rows are read"))
+    for question in ("avg(x) > 3", "count(*) filter (where x > 3) > 3", "max(day) > date '2025-01-01'"):
+        with pytest.raises(Refusal, match="is text, and is used as"):
+            ask(tmp_path / "t.csv", question, ApproxDP(1, "1e-6"), bounds={"x": (0, 10)})
+
+
+def test_another_type_is_another_question(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("x\n$5\n")
+    (tmp_path / "z.csv").write_text("k,v\n5,1\n")
+    normal = set()
+    for held in ("number", "money", "percent", "1.234,50"):
+        with prepare(tmp_path / "t.csv", "count(x) > 3", ApproxDP(1), types={"x": held}) as asked:
+            normal.add(asked.normal)
+        joined = "select count(v) > 3 from t join z on t.x = z.k"
+        with prepare(tmp_path / "t.csv", joined, ApproxDP(1), public={"z": tmp_path / "z.csv"}, types={"z.v": held}) as asked:
+            normal.add(asked.normal)
+    assert len(normal) == 8
 
 
 def said(notes: Sequence[Notice]) -> list[str]:
@@ -146,19 +196,19 @@ def test_a_sum_by_a_count_of_texts_is_refused_and_by_a_count_of_numbers_the_aver
     options: Any = {"bounds": {"x": (0, 100, 1)}}
     sure = ApproxDP(100, "0.5")
     with pytest.raises(DuotoneError, match=r"write avg\(x\), which is the sum by count\(x::double\)"):
-        prepare(tmp_path / "t.csv", "sum(x) / count(x) > 12", sure, **options)
-    for mean in ("avg(x)", "sum(x) / count(x::double)"):
+        prepare(tmp_path / "t.csv", "sum(x::double) / count(x) > 12", sure, **options)
+    for mean in ("avg(x::double)", "sum(x::double) / count(x::double)"):
         assert [bool(ask(tmp_path / "t.csv", f"{mean} > {t}", sure, **options)) for t in (14, 16)] == [True, False]
-    by_texts = [bool(ask(tmp_path / "t.csv", f"sum(x) / count(x::text) > {t}", sure, **options)) for t in (9, 11)]
+    by_texts = [bool(ask(tmp_path / "t.csv", f"sum(x::double) / count(x::text) > {t}", sure, **options)) for t in (9, 11)]
     assert by_texts == [True, False]
 
 
 def test_notes_are_the_same_whatever_the_rows_are(tmp_path: Path) -> None:
-    question = "avg(x) filter (where day > date '2025-01-01') > 3"
+    question = "avg(x::double) filter (where day::date > date '2025-01-01') > 3"
     for rows in ("", "1,2025-02-02\n", "NA,never\n"):
         (tmp_path / "t.csv").write_text(f"x,day\n{rows}")
         with prepare(tmp_path / "t.csv", question, ApproxDP(1), bounds={"x": (0, 10)}) as prepared:
-            assert prepared.notes == (NUMBER.format("x is"), DATE.format("day is"))
+            assert prepared.notes == (NUMBER.format("x is"), CAST_DATE.format("day is"))
 
 
 def test_a_persons_average_of_whole_numbers_is_on_a_finer_grid() -> None:

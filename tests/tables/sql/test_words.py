@@ -113,23 +113,22 @@ def test_an_unknown_column_is_an_object_that_other_processes_read() -> None:
 
 
 @pytest.mark.parametrize("column", ["day", 'a"b', "it's", "$x"])
-def test_advice_about_dates_can_be_pasted(column: str, tmp_path: Path) -> None:
+def test_advice_about_types_can_be_pasted(column: str, tmp_path: Path) -> None:
     """Into Python and into a shell."""
     file, name = tmp_path / "t.csv", '"' + column.replace('"', '""') + '"'
     file.write_text(f"{name},x\n2025-01-01 10:00,1\n")
-    with pytest.raises(DuotoneError, match="declare its date format") as refused:
-        prepare(file, f"count(*) filter (where hour({name}) > 9) > 1", BUDGET)
-    with prepare(file, f"count(*) filter (where {name} > date '2025-01-01') > 1", BUDGET) as asked:
-        (note,) = asked.facts.remarks
-    for said in (refused.value, note):
-        advice = re.search(r"\((formats=.*\})\)", str(said))
-        assert advice is not None
-        formats = eval(f"dict({advice[1]})")["formats"]  # as it is written
-        prepare(file, "count(*) > 1", BUDGET, formats=formats).close()
-        flag = re.search(r"\((--formats .*['\"])\)", sentence(said, "command"))
-        assert flag is not None
-        shell = subprocess.run(["bash", "-c", f"printf '%s\\n' {flag[1]}"], capture_output=True, text=True, check=True)
-        assert shell.stdout.splitlines() == ["--formats", *(f"{key}={value}" for key, value in formats.items())]
+    question = f"count(*) filter (where hour({name}) > 9 and x > 0) > 1"
+    with pytest.raises(DuotoneError, match="is text, and is used as a time") as refused:
+        prepare(file, question, BUDGET)
+    advice = re.search(r"\((types=.*\})\)", str(refused.value))
+    assert advice is not None
+    types = eval(f"dict({advice[1]})")["types"]  # as it is written
+    assert types == {column: "time", "x": "number"}
+    prepare(file, question, BUDGET, types=types).close()
+    flag = re.search(r"\((--types .*)\); duotone declare", sentence(refused.value, "command"))
+    assert flag is not None
+    shell = subprocess.run(["bash", "-c", f"printf '%s\\n' {flag[1]}"], capture_output=True, text=True, check=True)
+    assert shell.stdout.splitlines() == [word for one in types.items() for word in ("--types", "=".join(one))]
 
 
 def test_words_that_sql_leaves_free_need_no_quotes() -> None:
@@ -173,17 +172,22 @@ def test_endings_in_upper_case_and_blanks_in_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_column_of_a_text_file_is_a_condition_as_with_true(tmp_path: Path) -> None:
+def test_a_declared_column_of_a_text_file_is_a_condition_as_with_true(tmp_path: Path) -> None:
     fields = ["true", "false", "TRUE", "", "1", "0", "maybe", "7", "f"]
     path = tmp_path / "f.csv"
     path.write_text("smoker,k\n" + "".join(f"{field},1\n" for field in fields))
     with duckdb.connect() as own:  # the module's connection is every test's
         cast = "select try_cast(nullif(?, '') as boolean)"
         known = [own.execute(cast, [field]).fetchall()[0][0] for field in fields]
+    known[fields.index("7")] = None  # a number other than 1 and 0 is neither
+    held = {"types": {"smoker": "yes/no", "k": "number"}}
     for condition, want in (("smoker", True), ("not smoker", False), ("smoker and k = 1", True)):
-        assert levels(path, f"count(*) filter (where {condition}) > 0") == [known.count(want) - 1]
-    assert levels(path, "select count(*) > 0 from f where smoker") == levels(path, "count_if(smoker = true) > 0")
-    assert levels(path, "bool_or(smoker)") == [known.count(True) - 1]
+        assert levels(path, f"count(*) filter (where {condition}) > 0", **held) == [known.count(want) - 1]
+    either = [
+        levels(path, question, **held) for question in ("select count(*) > 0 from f where smoker", "count_if(smoker) > 0")
+    ]
+    assert either[0] == either[1]
+    assert levels(path, "bool_or(smoker)", **held) == [known.count(True) - 1]
 
 
 @pytest.mark.parametrize(

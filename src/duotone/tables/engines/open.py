@@ -48,7 +48,7 @@ def open_source(source: Any, **declared: Any) -> Source:
     an Ibis connection or a table of one, or a Spark session or data frame; or a `Dataset` of one of these.
 
     A text file is read line by line: see `engines.text_files`. What only rows could tell about it is declared, by keys
-    of `Dataset`: `table`, `types`, `formats`, `separator`, `json_columns`, `vouched`. A view, a DuckDB relation, an
+    of `Dataset`: `table`, `types`, `separator`, `json_columns`, `vouched`. A view, a DuckDB relation, an
     Ibis query and a Spark data frame made by a query are accepted if `vouched` for: see `engine.require_vouched`.
     """
     return opened(source if isinstance(source, Dataset) else Dataset(source, **declared))
@@ -238,7 +238,10 @@ def open_together(declared: Dataset) -> tuple[Source, Others]:
     engine, close = connected(*(file for held in (table, *also.values()) for file in files_of(held)))
     with closed_on_error(close):
         source = _without_twins(_open_local(declared, connect=_shared(engine)))
-        others = {other: _without_twins(_open_local(Dataset(held), connect=_shared(engine))) for other, held in also.items()}
+        others = {
+            other: _without_twins(_open_local(Dataset(held, types=declared.types_of(other)), connect=_shared(engine)))
+            for other, held in also.items()
+        }
         return replace(source, release=close, checked=all_checked([source, *others.values()])), others
 
 
@@ -247,8 +250,12 @@ def _shared(engine: DuckDB) -> Connect:
     return lambda *_: (engine, lambda: None)
 
 
-def open_beside(source: Source, also: Mapping[str, Any]) -> Others:
-    """Tables on the connection of an open one: in its database, by name; beside a file or a frame, frames."""
+def open_beside(source: Source, declared: Dataset) -> Others:
+    """Further tables on the connection of an open one: in its database, by name; beside a file or a frame, frames."""
+    also = declared.also
+    for name in also:
+        if declared.types_of(name):
+            raise DuotoneError(f"types are for text files, and {name} is none: leave those of its columns out")
     with ExitStack() as opened:
         others = {name: opened.enter_context(_without_twins(_beside(source, name, held))) for name, held in also.items()}
         opened.pop_all()

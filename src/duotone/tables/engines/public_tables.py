@@ -130,21 +130,26 @@ ARROW: Mapping[Kind, pa.DataType] = {
 }  # fmt: skip
 
 
+NO_TYPES: Mapping[str, Mapping[str, str]] = {}
+
+
 @contextmanager
-def opened_public(tables: object) -> Iterator[Mapping[str, PublicTable]]:
+def opened_public(tables: object, types: Mapping[str, Mapping[str, str]] = NO_TYPES) -> Iterator[Mapping[str, PublicTable]]:
     """Public tables by name, as declared; closed at the end of the block, unless they were open, or kept, before."""
     if not (isinstance(tables, Mapping) and all(isinstance(name, str) and name for name in tables)):
         raise DuotoneError('public tables are given by name, as {"zones": "zones.csv"}')
     if len({name.lower() for name in tables}) != len(tables):
         raise DuotoneError("two public tables have the same name but for upper and lower case: rename one")
     with ExitStack() as opened:
-        yield {name: _public(table, opened) for name, table in tables.items()}
+        yield {name: _public(table, types.get(name, {}), opened) for name, table in tables.items()}
 
 
-def _public(table: Any, opened: ExitStack) -> PublicTable:
-    if isinstance(table, PublicTable):
+def _public(table: Any, types: Mapping[str, str], opened: ExitStack) -> PublicTable:
+    if isinstance(table, PublicTable):  # with its types
         return table
-    return PublicTable(table if isinstance(table, Source) else opened.enter_context(open_source(table, vouched=True)))
+    if isinstance(table, Source):
+        return PublicTable(table)
+    return PublicTable(opened.enter_context(open_source(table, types=types, vouched=True)))
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,6 @@
 Guarantee: every expression here has a value or null for every value that its type can store, decided by that value
 alone. None can be simplified by statistics about other rows: `try` hides a number from those that an optimiser keeps.
 
-Text may be a date in a declared format: 31/12/2025 with %d/%m/%Y, and null if it does not match. A format consists of
-texts and parts; each part stands for digits, as many as `WIDTHS` says, or one of `WORDS`. Adjacent parts of digits have
-their full width, so that there is one way to read them. Blanks at the ends of a text are ignored. A match that is not a
-date, as 31/02/2025, is null.
-
 A stored text is cut to a declared number of characters, so that a bound on sizes, and so on time and memory, holds for
 every row (`tables.work`).
 """
@@ -24,7 +19,6 @@ from typing import Any
 
 import ibis
 
-from duotone.errors import DuotoneError
 from duotone.tables.sql.condition import Kind
 
 DAYS = -719_162, 2_932_896
@@ -39,8 +33,6 @@ TYPES: Mapping[Kind, str] = {
 """Ibis's type for each kind of value."""
 LONGEST = 10_000
 """Characters of a stored text that are read by default: `shortened` cuts the others."""
-YES_NO = {**dict.fromkeys(("true", "t", "yes", "y", "1"), True), **dict.fromkeys(("false", "f", "no", "n", "0"), False)}
-"""Texts of a column that is declared yes/no, in any case."""
 _NUMBERS = itertools.count()
 
 
@@ -142,25 +134,6 @@ def of_type(column: str, held: str) -> Reading:
 OTHER = Reading("other", "null", "null")
 
 
-def of_text(held: str, text: str, longest: int) -> Reading:
-    """A text column with a declared type. Other values are null, and so are texts longer than what is read.
-
-    Guarantee: a value or null for every text, by that text alone.
-    """
-    bare = f"case when length({text}) <= {longest} then trim({text}, ' ') end"
-    match held:
-        case "number":
-            return number(f"try_cast({bare} as double)")
-        case "date":
-            return date(f"try_cast({bare} as date)")
-        case "time":
-            return time(f"try_cast({bare} as timestamp)")
-        case "yes/no":
-            words = " ".join(f"when '{word}' then {value}" for word, value in YES_NO.items())
-            return Reading("boolean", "boolean", f"case lower({bare}) {words} end")
-    return Reading("text", "string", text)
-
-
 def number(column: str) -> Reading:
     """A float: NaN is null, and −0.0 is 0.0."""
     value = f"try(cast({column} as double) + cast(0 as double))"
@@ -198,64 +171,6 @@ def moment(column: str, unit: str) -> Reading:
 def day(column: str) -> Reading:
     """A date that is stored as a number of milliseconds since 1970: rounded down to days."""
     return Reading("date", "date", f"cast({moment(column, 'ms').sql} as date)")
-
-
-NAMES = "jan feb mar apr may jun jul aug sep oct nov dec"
-LONG_NAMES = "january february march april may june july august september october november december"
-WIDTHS = {"%Y": (4, 4), "%y": (2, 2), "%m": (1, 2), "%d": (1, 2), "%H": (1, 2), "%I": (1, 2), "%M": (1, 2), "%S": (1, 2),
-          "%f": (1, 6)}  # fmt: skip
-"""Least and most digits of a part."""
-WORDS = {"%b": NAMES.split(), "%B": LONG_NAMES.split(), "%p": ["am", "pm"]}
-"""The words that a part may be, in English; case does not matter."""
-NEEDED = ({"%Y", "%y"}, {"%m", "%b", "%B"}, {"%d"})
-"""A date has a year, a month and a day, one of each."""
-CLOCK = ({"%H", "%I"}, {"%M"}, {"%S"}, {"%f"})
-"""A time has an hour, and optionally a minute, a second, a fraction, each only after the one before."""
-BLANK = " "
-ALLOWED = "a format has %Y or %y, %m, %b or %B, and %d, and for a time %H, or %I with %p, then %M, %S and %f"
-
-
-def by_format(column: str, written: str, text: str) -> Reading:
-    """A text column as dates, or as times if the format has an hour.
-
-    Guarantee: a value or null for every text, by that text alone.
-    """
-    parts = _parts(written, column)
-    timed = any(part in CLOCK[0] for part in parts)
-    bare = f"trim({text}, ' ')"
-    fits = f"regexp_full_match({bare}, {literal(_pattern(parts))})"
-    moment = f"case when {fits} then try_strptime({bare}, {literal(written.strip(BLANK))}) end"
-    return time(moment) if timed else date(f"try_cast({moment} as date)")
-
-
-def _parts(written: object, column: str) -> list[str]:
-    """A format's parts, and the texts between them; one that is not a date is refused."""
-    if not isinstance(written, str):
-        raise DuotoneError(f"the format of {column} must be a text such as %d/%m/%Y, got {type(written).__name__}")
-    parts = re.findall(r"%.|[^%]|%$", written.strip(BLANK), re.DOTALL)
-    stated = [part for part in parts if part.startswith("%") and part != "%%"]
-    known = len(set(stated)) == len(stated) and all(part in WIDTHS or part in WORDS for part in stated)
-    dated = all(len(need.intersection(stated)) == 1 for need in NEEDED)
-    depth = [len(some.intersection(stated)) for some in CLOCK]
-    clock = depth == sorted(depth, reverse=True) and depth[0] <= 1 and ("%I" in stated) == ("%p" in stated)
-    if not (known and dated and clock):
-        raise DuotoneError(f"the format of {column} is {written}, which is not a date format: {ALLOWED}, each once")
-    return ["%" if part == "%%" else part for part in parts]
-
-
-def _pattern(parts: list[str]) -> str:
-    """A pattern that a text must match completely: DuckDB alone would accept others too, such as epoch."""
-    pattern = ""
-    for before, part, after in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
-        if part in WORDS:
-            pattern += f"(?i:{'|'.join(WORDS[part])})"
-        elif part in WIDTHS:
-            least, most = WIDTHS[part]
-            beside = any(other in WIDTHS or other.isdigit() for other in (before, after))
-            pattern += f"[0-9]{{{most if beside else least},{most}}}"
-        else:
-            pattern += f"\\x{{{ord(part):x}}}"
-    return pattern
 
 
 @cache

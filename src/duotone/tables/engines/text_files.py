@@ -34,7 +34,8 @@ from duotone.model.dataset import Dataset
 from duotone.model.notice import Refusal
 from duotone.tables.engines.duckdb import Connect, connected
 from duotone.tables.engines.engine import CHANGED, UNREADABLE, Check, Source, closed_on_error, quietly, stamps
-from duotone.tables.engines.stored_values import LONGEST, Columns, Reading, by_format, fresh, literal, of_text, quoted
+from duotone.tables.engines.stored_values import LONGEST, Columns, Reading, fresh, literal, quoted
+from duotone.tables.engines.text_types import of_text
 from duotone.tables.sql.syntax import no_column
 
 LONGEST_LINE = 1_000_000
@@ -143,7 +144,6 @@ def _batch(lines: bytes) -> Any:
 NOT_FOR_THIS = {
     "separator": "only a CSV file has a separator: leave it out",
     "json_columns": "only JSON lines need their columns named (json_columns): leave them out",
-    "formats": "only CSV files and JSON lines have formats of dates: leave them out",
     "types": "only CSV files and JSON lines have types declared: leave them out",
 }
 
@@ -152,15 +152,15 @@ def refuse(declared: Dataset, keys: Iterable[str] = tuple(NOT_FOR_THIS)) -> None
     """Refuse declarations that a file does not use: all of them if it is not a text file. Ignored silently, they would
     change the question."""
     for key in keys:
-        if getattr(declared, key):
+        if declared.types_of() if key == "types" else getattr(declared, key):
             raise DuotoneError(NOT_FOR_THIS[key])
 
 
 def stated(declared: Dataset) -> Mapping[str, Any]:
     """The declarations that change how a column is read, and so the question: for a ledger."""
     cased = sorted(name for name in declared.json_columns or () if name != name.lower())  # JSON keys are case-sensitive
-    by_column = {"formats": dict(declared.formats), "types": dict(declared.types)}
-    return {key: own for key, own in {"separator": declared.separator, "columns": cased, **by_column}.items() if own}
+    every = {"separator": declared.separator, "columns": cased, "types": dict(declared.types_of())}
+    return {key: own for key, own in every.items() if own}
 
 
 def of_lines(path: Path, declared: Dataset, connect: Connect = connected) -> Source:
@@ -187,15 +187,12 @@ def _of_text(
     connect: Connect,
 ) -> Source:
     """A file whose columns' `texts` are known: the query of its rows, and the expression of each column's text. A
-    column is untyped, unless its type or date format is declared. `first` is the first line, if it is a header."""
-    formats, types, longest = declared.formats, declared.types, declared.longest_text or LONGEST
-    for key, named in (("formats", formats), ("types", types)):
-        for name in (name for name in named if name not in names):
-            raise DuotoneError(f"{key} names a column that is not there: {no_column(name, names, 'the file')}")
+    column is untyped, unless its type is declared. `first` is the first line, if it is a header."""
+    types, longest = declared.types_of(), declared.longest_text or LONGEST
+    for name in (name for name in types if name not in names):
+        raise DuotoneError(f"types names a column that is not there: {no_column(name, names, 'the file')}")
 
     def reading(name: str, text: str) -> Reading:
-        if name in formats:
-            return by_format(name, formats[name], text)
         return of_text(types[name], text, longest) if name in types else Reading("untyped", "string", text)
 
     readings = {name: reading(name, "text") for name in names}

@@ -19,12 +19,10 @@ from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice, Refusal
 from duotone.questions.by_parts import parts_level
 from duotone.tables.engines.engine import Source
-from duotone.tables.engines.expressions import read
 from duotone.tables.parts.division import divided
 from duotone.tables.parts.inside import STARTING
 from duotone.tables.parts.isolation import Isolation, answers, tried
 from duotone.tables.parts.sandbox import own_folders
-from duotone.tables.sql.condition import Operand
 from duotone.tables.sql.syntax import ENDINGS
 from duotone.words.sentences import plural
 
@@ -74,12 +72,12 @@ class ByParts:
         """What is not kept from a part's process on this system, if anything is not."""
         return () if self.apart is None or self.apart.complete else (Notice("parts in sight"),)
 
-    def tried(self, source: Source, declared: Dataset) -> Self:
+    def tried(self, source: Source) -> Self:
         """The same, tried without rows: SQL that does not fit the columns, or a function that cannot be loaded, is refused
         now, since it would be a no for every part."""
         seconds = min(self.seconds, LONGEST_TRIAL)
         task = {**self.task, "now": int(time.time())}  # before a row is read
-        wrong, apart = tried(rows_of(source, declared).schema().to_pyarrow().empty_table(), {**task, "seconds": seconds})
+        wrong, apart = tried(source.rows.schema().to_pyarrow().empty_table(), {**task, "seconds": seconds})
         if wrong:
             texts = "VARCHAR" in wrong and "untyped" in source.columns.values()
             raise Refusal("text for parts" if texts else "not a question for parts", what=self.text, why=wrong)
@@ -108,7 +106,7 @@ class ByParts:
         """
         rows: Any = None
         try:
-            rows = source.run(rows_of(source, declared))
+            rows = source.run(source.rows)
             each = divided(rows, declared.unit, self.key or os.urandom(16), self.parts)
             return parts_level(sum(answers(each, self.task)), self.parts, declared.neighbours)
         finally:
@@ -143,13 +141,6 @@ def require_parts(parts: int, seconds: int, memory: int) -> None:
         raise DuotoneError(f"part_seconds must be a whole number from 1 to {MOST_SECONDS}, got {got(seconds)}")
     if not (type(memory) is int and LEAST_MEMORY <= memory <= MOST_MEMORY):
         raise DuotoneError(f"part_memory must be a whole number of MiB from {LEAST_MEMORY} to {MOST_MEMORY}, got {got(memory)}")
-
-
-def rows_of(source: Source, declared: Dataset) -> Any:
-    """All usable columns, by the reading rules. A text file's column with bounds, and no other type, holds numbers."""
-    rows = source.rows
-    numbers = [name for name, kind in source.columns.items() if kind == "untyped" and name in declared.bounds]
-    return rows.mutate(**{name: read(Operand(name, "float", reading="try"), rows) for name in numbers}) if numbers else rows
 
 
 def names_of(source: Source) -> list[str]:

@@ -49,7 +49,7 @@ from duotone.tables.sql.condition import (
     both,
     combinations,
 )
-from duotone.tables.sql.functions.function import as_floats
+from duotone.tables.sql.functions.function import as_kind
 from duotone.tables.sql.read_condition import compare
 
 ONE = Fraction(1)
@@ -128,9 +128,11 @@ def measure(aggregate: Aggregate) -> Measure:
     if aggregate.kind == "mean":
         return Measure(aggregate.averaged, aggregate.where)
     value = aggregate.ordered
+    if value.kind == "untyped":
+        as_kind(value, "float")
     if value.kind not in NUMERIC:
         raise DuotoneError(f"{aggregate.text}: {value.column} does not hold numbers: compare it with a constant")
-    return Measure(as_floats(value), aggregate.where, {"min": NONE, "max": ONE}.get(aggregate.kind, aggregate.q))
+    return Measure(value, aggregate.where, {"min": NONE, "max": ONE}.get(aggregate.kind, aggregate.q))
 
 
 def _narrower(part: Condition, every: Condition) -> bool:

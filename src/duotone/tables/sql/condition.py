@@ -20,11 +20,11 @@ from typing import Any, Literal
 from duotone.errors import DuotoneError
 
 Kind = Literal["integer", "float", "decimal", "text", "boolean", "date", "time", "untyped", "other"]
-"""Kinds of columns; `untyped` is text that may be read as another kind, as in a CSV file."""
+"""Kinds of columns; `untyped` is text whose owner has not declared what it holds, as in a CSV file."""
 Columns = Mapping[str, Kind]
 """The kind of each column of a table."""
-NUMERIC: tuple[Kind, ...] = ("integer", "float", "decimal", "untyped")
-"""Kinds that hold numbers, or may."""
+NUMERIC: tuple[Kind, ...] = ("integer", "float", "decimal")
+"""Kinds that hold numbers."""
 MIRRORED = {"=": "=", "<>": "<>", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
 """The sign of a comparison with swapped sides."""
 Pattern = Literal["like", "starts", "ends", "contains", "matches"]

@@ -10,7 +10,7 @@ import datetime
 import operator
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -36,14 +36,15 @@ from duotone.tables.sql.condition import (
     Pattern,
     Value,
     both,
+    columns_read,
     holds,
     leaves,
 )
 from duotone.tables.sql.functions import read_function
-from duotone.tables.sql.functions.casts import CASTS, as_numbers, cast, choice, decimal
-from duotone.tables.sql.functions.function import as_floats, as_kind
+from duotone.tables.sql.functions.casts import CASTS, cast, choice, decimal
+from duotone.tables.sql.functions.function import as_kind, kind_of, undeclared
 from duotone.tables.sql.functions.texts import ORDERED, require_text
-from duotone.tables.sql.functions.times import folded, span, whole_days, without_clock
+from duotone.tables.sql.functions.times import folded, span, whole_days
 from duotone.tables.sql.syntax import column_name, written
 
 
@@ -120,31 +121,34 @@ def _instant(text: str, expression: str, *, zone: bool = False) -> datetime.date
 
 def compare(operand: Operand, sign: str, value: Value, text: str) -> Compare:
     """An operand against a constant of its own kind."""
-    kind: Kind
+    if operand.kind == "untyped":
+        if isinstance(value, str) and sign in ORDERED:
+            require_text(operand, value)
+        operand = as_kind(operand, kind_of(value))
     if isinstance(value, bool):
-        kind, fits = "boolean", operand.kind in ("boolean", "untyped")
+        fits = operand.kind == "boolean"
     elif isinstance(value, Fraction):
-        kind, fits = "float" if operand.kind == "untyped" else operand.kind, operand.kind in NUMERIC
+        fits = operand.kind in NUMERIC
         value = value if operand.kind == "integer" else _double(value, text)
     elif isinstance(value, str) and operand.kind in ("date", "time"):
         return compare(operand, sign, _instant(value, text), text)
     elif isinstance(value, str):
-        kind, fits = "text", operand.kind in ("text", "untyped")
-        if operand.kind == "untyped" and sign in ORDERED:
-            require_text(operand, value, text)
+        fits = operand.kind == "text"
     else:
-        fits = operand.kind in ("date", "time", "untyped")
-        kind = "date" if operand.kind == "untyped" else operand.kind
+        fits = operand.kind in ("date", "time")
         if operand.kind == "time" and not isinstance(value, datetime.datetime):
             value = datetime.datetime.combine(value, datetime.time())
-        elif operand.kind == "untyped" and isinstance(value, datetime.datetime):
-            raise without_clock(text, operand)
         elif operand.kind != "time" and isinstance(value, datetime.datetime):
             raise DuotoneError(f"{text}: column {operand.column} holds dates: compare it with a date")
     if not fits:
         held = {"text": "text", "boolean": "Booleans", "date": "dates", "time": "times"}.get(operand.kind, "numbers")
-        raise DuotoneError(f"{text}: column {operand.column} holds {held}: compare it with such a constant")
-    return Compare(as_kind(operand, kind), sign, value)
+        cure = f", write ({operand.column})::{CAST_TO[kind_of(value)]}, or convert the column" if operand.kind == "text" else ""
+        raise DuotoneError(f"{text}: column {operand.column} holds {held}: compare it with such a constant{cure}")
+    return Compare(operand, sign, value)
+
+
+CAST_TO: Mapping[Kind, str] = {"integer": "double", "float": "double", "boolean": "boolean", "date": "date", "time": "date"}
+"""The cast of a text to a constant's kind."""
 
 
 def _double(value: Fraction, text: str) -> Fraction:
@@ -208,8 +212,8 @@ def read_condition(node: exp.Expression, columns: Columns) -> Condition:
     if type(node) in OF_TEXT:
         return _like(node, columns)
     operand = read_operand(node, columns)
-    if operand.kind == "untyped":  # a column of a CSV file, like = true
-        return compare(operand, "=", True, node.sql(dialect="duckdb"))
+    if operand.kind == "untyped":
+        as_kind(operand, "boolean")
     if operand.kind != "boolean":
         raise DuotoneError(f"{node.sql(dialect='duckdb')} is not a condition: compare it with something")
     return Compare(operand, "=", True)
@@ -296,10 +300,15 @@ def read_operand(node: exp.Expression, columns: Columns) -> Operand:
 def read_numbers(node: exp.Expression, columns: Columns, text: str) -> Operand:
     """A value to add up; `text` is the whole aggregate."""
     value = read_operand(node, columns)
-    value = as_numbers(value, columns) if value.kind == "text" else value
+    if value.kind == "boolean":  # yes is 1, and no is 0
+        return read_operand(exp.cast(exp.Paren(this=node.copy()), "int"), columns)
+    untyped = [column for column in columns_read(value) if columns.get(column) == "untyped"]
+    if untyped and value.kind in ("text", "untyped"):
+        raise undeclared(dict.fromkeys(untyped, "number"))
     if value.kind not in NUMERIC:
-        raise DuotoneError(f"{text}: {value.column} does not hold numbers")
-    return as_floats(value)
+        cure = f": write ({value.column})::double, or convert the column" if value.kind == "text" else ""
+        raise DuotoneError(f"{text}: {value.column} does not hold numbers{cure}")
+    return value
 
 
 def filtered(node: exp.Expression, rows: Condition, columns: Columns) -> tuple[exp.Expression, Condition]:
@@ -388,18 +397,24 @@ def _compared(left: exp.Expression, sign: str, right: exp.Expression, columns: C
     operand = read_operand(left, columns)
     if fixed is None:
         second = read_operand(right, columns)
-        if "untyped" in (operand.kind, second.kind):
-            as_numbers = " and ".join(f"{side.column}::double" for side in (operand, second) if side.kind == "untyped")
-            raise DuotoneError(
-                f"{comparison.sql()}: columns of a text file have no type without a constant: write "
-                f"{as_numbers}, or with ::date or ::text"
-            )
+        operand, second = _of_one_kind(operand, second, sign)
         if {operand.kind, second.kind} == {"date", "time"}:
             operand, second = (cast(side, "time", side.column) for side in (operand, second))
         if operand.kind != second.kind and not {operand.kind, second.kind} <= set(NUMERIC):
             raise DuotoneError(f"{comparison.sql()}: {operand.column} and {second.column} hold different kinds of values")
         return Compare(operand, sign, second)
     return compare(operand, sign, fixed, comparison.sql(dialect="duckdb"))
+
+
+def _of_one_kind(operand: Operand, second: Operand, sign: str) -> tuple[Operand, Operand]:
+    """Two columns as they are compared: one without a declared type has no order, and must be what the other is."""
+    if operand.kind == second.kind == "untyped" and sign in ORDERED:
+        raise undeclared({operand.column: "number", second.column: "number"})
+    kinds = {operand.kind, second.kind} - {"untyped"}
+    kind: Kind = next(iter(kinds), "text")
+    return as_kind(operand, kind) if operand.kind == "untyped" else operand, (
+        as_kind(second, kind) if second.kind == "untyped" else second
+    )
 
 
 CHANGING = ("now", "today", "current_timestamp", "uuid", "gen_random_uuid")

@@ -31,6 +31,30 @@ class Tables:
     public: Mapping[str, Columns] = field(default_factory=dict)
     also: Mapping[str, Columns] = field(default_factory=dict)
 
+    @property
+    def every(self) -> tuple[Columns, ...]:
+        """The columns of each table."""
+        return (self.columns, *self.public.values(), *self.also.values())
+
+    def assuming(self, kinds: Columns) -> Tables:
+        """The same, if columns without a declared type held values of these kinds."""
+
+        def of(table: Columns, before: str = "") -> Columns:
+            return {name: kinds.get(before + name, kind) if kind == "untyped" else kind for name, kind in table.items()}
+
+        named = ({name: of(table, f"{name}.") for name, table in some.items()} for some in (self.public, self.also))
+        return Tables(of(self.columns), self.unit, self.name, *named)
+
+    def declared_as(self, column: str) -> str:
+        """The key of a column without a declared type among a dataset's types: labs.value for one of another table."""
+        if self.columns.get(column) == "untyped":
+            return column
+        own = column.partition(".")[2] or column  # behind the name that the question gives a joined table
+        for table, columns in {**self.public, **self.also}.items():
+            if column != f"{table}.{own}" and columns.get(own) == "untyped":
+                return f"{table}.{own}"
+        return column
+
 
 def join_tables(
     select: exp.Select, tables: Tables, only: str = PUBLIC_JOINS

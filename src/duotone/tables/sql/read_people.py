@@ -16,6 +16,7 @@ from duotone.errors import DuotoneError
 from duotone.model.notice import Refusal
 from duotone.tables.sql.comparison import PRESENT, PeopleJoin, PeopleTable, PersonAggregate, PublicJoin
 from duotone.tables.sql.condition import ALWAYS, Columns, Condition, IsNull, Not, Operand, both
+from duotone.tables.sql.functions.function import types_needed, undeclared
 from duotone.tables.sql.normal_form import normal_text
 from duotone.tables.sql.read_condition import (
     constant,
@@ -128,19 +129,19 @@ class _Reader:
                 added = read_numbers(inner.this, self.columns, text)
                 return PersonAggregate("sum" if isinstance(inner, exp.Sum) else "avg", where, added)
             case exp.Min() | exp.Max() if not inner.expressions:
-                return PersonAggregate("min" if isinstance(inner, exp.Min) else "max", where, self.ordered(inner.this, text))
+                return PersonAggregate("min" if isinstance(inner, exp.Min) else "max", where, self.ordered(inner.this))
             case exp.ArgMin() | exp.ArgMax() if not (inner.args.get("count") or inner.expressions):
-                value, by = (self.ordered(part, text) for part in (inner.this, inner.expression))
+                value, by = (self.ordered(part) for part in (inner.this, inner.expression))
                 if value.kind == "boolean":
                     raise DuotoneError(f"{text}: take a number, a text or a time of that row, as in ({value.column})::int")
                 return PersonAggregate("first" if isinstance(inner, exp.ArgMin) else "last", where, value, by)
         raise DuotoneError(f"{text}: of a person's rows take {TAKEN}")
 
-    def ordered(self, node: exp.Expression, text: str) -> Operand:
+    def ordered(self, node: exp.Expression) -> Operand:
         """An ordered value."""
         value = read_operand(node, self.columns)
         if value.kind == "untyped":  # the least text is not the least number
-            raise DuotoneError(f"{text}: say what {value.column} holds, as in {value.column}::double, ::date or ::text")
+            raise undeclared({value.column: "number"})
         return value
 
 
@@ -226,7 +227,12 @@ def _read(inner: exp.Select, tables: Tables) -> tuple[str, PeopleTable]:
             raise Refusal("no private table of that name", table=said)
         raise Refusal("other private tables", table=said, tables=tuple(also))
     refuse_bare(exp.Select(joins=inner.args.get("joins")), tables)
-    people = read_people(inner, replace(tables, columns=also[table], name=table))
+    try:
+        people = read_people(inner, replace(tables, columns=also[table], name=table))
+    except Refusal as error:
+        if not (types := types_needed(error)):
+            raise
+        raise undeclared({f"{table}." * (column in also[table]) + column: one for column, one in types.items()}) from None
     selects_unit(inner, people.unit, also[table])
     return table, people
 

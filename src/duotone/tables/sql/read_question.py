@@ -1,31 +1,27 @@
 """Questions from SQL: one Boolean expression over aggregates, or a select with one.
 
-Notes about text say what a question reads as numbers, dates or Booleans although it is stored as text (other values are
-null), and what it compares as text. They depend on the question alone: only the table's owner can see how many are null
-(`duotone.tables.inspection`).
+Notes about text say what a question's casts read as numbers, dates or Booleans (other values are null). They depend on the
+question alone: only the table's owner can see how many are null (`duotone.tables.inspection`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
 from duotone.model.notice import Notice, Refusal, why
+from duotone.model.text_types import Type
 from duotone.tables.sql.as_written import as_sql
 from duotone.tables.sql.comparison import (
     PRESENT,
     Choice,
-    ModeIs,
     ParsedQuestion,
     PeopleTable,
     PublicJoin,
-    QuantileThreshold,
-    TopGroup,
     Tree,
 )
 from duotone.tables.sql.condition import (
@@ -37,17 +33,13 @@ from duotone.tables.sql.condition import (
     IsNull,
     Kind,
     Not,
-    OneOf,
     Operand,
-    Value,
     both,
-    columns_read,
     parts_of,
 )
 from duotone.tables.sql.functions import from_text
-from duotone.tables.sql.functions.function import as_floats
+from duotone.tables.sql.functions.function import ASSUMED, as_kind, types_needed, undeclared
 from duotone.tables.sql.functions.numbers import as_whole
-from duotone.tables.sql.functions.texts import ORDERED, iso_date, like_number
 from duotone.tables.sql.normal_form import count_alone, normal_text
 from duotone.tables.sql.read_choice import CHOOSING, read_choice, read_top_group
 from duotone.tables.sql.read_comparison import Comparisons
@@ -83,16 +75,34 @@ limit=Fraction(5, 1), strict=True, present=None, people=False, averaged=False)
             f"a further private table has the name of the table that is asked about, {name}: give it another name"
         )
     try:
-        known = [column for table in (columns, *public.values(), *also.values()) for column in table]
-        text, written_otherwise = as_sql(text)
-        parsed = parse(text, known)
-        _refuse_deep(parsed)
-        asked = _read(parsed, Tables(columns, unit, name, public, also))
-        _refuse_nobody(asked, unit)
-        notes = (*written_otherwise, *asked.notes, *_text_notes(asked, columns, public, also))
-        return replace(asked, text=without_comments(text), notes=notes)
+        return _typed(*as_sql(text), Tables(columns, unit, name, public, also))
     except RecursionError:
         raise DuotoneError("the question is nested too deeply") from None
+
+
+def _typed(text: str, written_otherwise: Sequence[Notice], tables: Tables) -> ParsedQuestion:
+    """The question; or a refusal that names every column without a declared type that it uses as more than text. Each is
+    assumed to hold what fits its first use, and the question is read again."""
+    needed: dict[str, Type] = {}
+    while True:
+        try:
+            parsed = parse(text, [column for table in tables.every for column in table])
+            _refuse_deep(parsed)
+            asked = _read(parsed, tables)
+            _refuse_nobody(asked, tables.unit)
+        except DuotoneError as error:
+            more = {tables.declared_as(column): one for column, one in types_needed(error).items()}
+            if more.keys() <= needed.keys():  # there is nothing else to declare
+                if not needed:
+                    raise
+                raise undeclared(needed) from None
+            needed |= {column: one for column, one in more.items() if column not in needed}
+            tables = tables.assuming({column: ASSUMED[one] for column, one in more.items()})
+            continue
+        if needed:
+            raise undeclared(needed)
+        notes = (*written_otherwise, *asked.notes, *_text_notes(asked))
+        return replace(asked, text=without_comments(text), notes=notes)
 
 
 def _refuse_deep(select: exp.Expression) -> None:
@@ -265,9 +275,11 @@ def value_name(text: str, columns: Columns) -> str:
 def read_value(text: str, columns: Columns) -> Operand:
     """The value that `value_name` names, as numbers."""
     value = _value(text, columns)
+    if value.kind == "untyped":
+        as_kind(value, "float")
     if value.kind not in NUMERIC:
         raise DuotoneError(f"{value.column} does not hold numbers: give bounds for a column that does")
-    return as_floats(value)
+    return value
 
 
 def _value(text: str, columns: Columns) -> Operand:
@@ -282,66 +294,22 @@ def _value(text: str, columns: Columns) -> Operand:
     return read_operand(select.expressions[0], columns)
 
 
-def _text_notes(
-    asked: ParsedQuestion, columns: Columns, public: Mapping[str, Columns], also: Mapping[str, Columns]
-) -> list[Notice]:
-    """Notices: one for what is read as numbers, one for dates, one for Booleans, one for each text column that is
-    counted, and one for each that is compared as text. `columns` are the table's, the others those of other tables."""
-    rows = [(asked.people or asked, columns), *((other.people, also[other.table]) for other in asked.beside)]
-    parts: list[Any] = []
-    compared: list[Notice] = []
-    for one, own in rows:
-        kinds = {**own, **{name: public[join.table][of] for join in one.joins for name, of in join.columns}}
-        inside = list(
-            parts_of((one.where, one.aggregates) if isinstance(one, PeopleTable) else (one.where, one.tree, one.keys))
-        )
-        compared += (note for part in inside for note in _compared_as_text(part, kinds))
-        parts += inside
-    operands = [part for part in parts if isinstance(part, Operand)]
-    numbers, dates, flags = (_read_as(operands, kind) for kind in READ_AS)
-    counted = [part for part in parts if isinstance(part, IsNull) and part.operand.kind == "untyped"]
-    notes = [Notice("numbers from text", columns=numbers)] if numbers else []
-    in_file = [name for name in dates if columns.get(name) == "untyped"]
-    if in_file:
-        notes.append(Notice("dates from a text file", columns=dates, first=in_file[0]))
-    elif dates:
-        notes.append(Notice("dates from text", columns=dates))
-    if flags:
-        notes.append(Notice("Booleans from text", columns=flags))
-    held = {part.operand.column for part in parts if isinstance(part, Compare | OneOf) and part.operand.kind == "text"}
-    columns_counted = dict.fromkeys(part.operand.column for part in counted)
-    notes += (Notice("texts counted beside numbers", column=column) for column in columns_counted if column in numbers)
-    notes += (Notice("texts counted", column=column) for column in columns_counted if column not in {*numbers, *held})
-    return [*notes, *(note for i, note in enumerate(compared) if note not in compared[:i])]
+def _text_notes(asked: ParsedQuestion) -> list[Notice]:
+    """Notices: one for each kind that the question's casts read from text."""
+    rows = [asked.people or (asked.where, asked.tree, asked.keys), *(other.people for other in asked.beside)]
+    operands = [part for part in parts_of((tuple(rows), asked.tree)) if isinstance(part, Operand)]
+    tried = [o for o in operands if o.reading == "try" or (o.made is not None and from_text(o.made))]
+    read = {kind: tuple(dict.fromkeys(o.column for o in tried if o.kind == kind)) for kind in READ_AS}
+    numbers, dates, flags = read.values()
+    notes = [
+        Notice("numbers from text", columns=numbers),
+        Notice("dates from text", columns=dates),
+        Notice("Booleans from text", columns=flags),
+    ]
+    return [note for note in notes if note.fields["columns"]]
 
 
 READ_AS: tuple[Kind, ...] = ("float", "date", "boolean")
-
-
-def _compared_as_text(part: Any, kinds: Columns) -> Iterator[Notice]:
-    """Notices for a text file's column in the order of text, or compared with a number in quotes."""
-    match part:
-        case Compare(operand, sign, str(text)) | QuantileThreshold(operand, _, sign, str(text)):
-            texts: tuple[Value, ...] = (text,)
-        case OneOf(operand, texts) | TopGroup(key=operand, values=texts):
-            sign = "="
-        case ModeIs(operand, _, winner):
-            sign, texts = "=", (winner,)
-        case _:
-            return
-    if operand.kind != "text" or not any(kinds.get(column) == "untyped" for column in columns_read(operand)):
-        return
-    if sign in ORDERED and any(isinstance(text, str) and iso_date(text) for text in texts):
-        yield Notice("dates in the order of text", column=operand.column)
-    elif sign in ORDERED:
-        yield Notice("order of text", column=operand.column)
-    elif operand.made is None and any(isinstance(text, str) and like_number(text) for text in texts):
-        yield Notice("numbers equal as text", column=operand.column)
-
-
-def _read_as(operands: Sequence[Operand], kind: Kind) -> tuple[str, ...]:
-    tried = [o for o in operands if o.reading == "try" or (o.made is not None and from_text(o.made))]
-    return tuple(dict.fromkeys(operand.column for operand in tried if operand.kind == kind))
 
 
 Keys = tuple[Operand, ...]

@@ -318,7 +318,6 @@ SQL: Mapping[Kind, str] = {
     "date": "date", "time": "timestamp", "untyped": "varchar", "other": "varchar",
 }  # fmt: skip
 USUAL: Mapping[Kind, Any] = {"integer": 7, "boolean": True, "date": datetime.date(2025, 1, 31)}
-CASTS: Mapping[Kind, str] = {"date": "date", "time": "timestamp", "boolean": "boolean"}
 
 
 def _private_source(engine: DuckDB, kinds: Mapping[str, Kind], rows: Mapping[str, list[Any]]) -> Source:
@@ -389,26 +388,12 @@ def _held(value: Any, kind: Kind) -> Any:
 
 
 def _plain_rows(source: Source, asked: Asked, tables: Sequence[MadeUp]) -> str:
-    """The rows of the made-up tables that plain SQL can judge; texts that are read as numbers or dates are converted,
-    and rows without a unit are left out."""
-    casts, unit = [], asked.declared.unit
-    for name, kind in source.columns.items():
-        operands = [part for part in parts_of(asked.question) if isinstance(part, Operand) and part.made is None]
-        read = {(part.kind, part.reading) for part in operands if part.column == name}
-        held = {k for k, how in read if how == "try"}
-        if kind == "untyped" and (
-            "boolean" in held or "bool_" in asked.question.text.lower() or "every" in asked.question.text
-        ):
-            raise Unknown  # which texts are true and false has a rule of its own
-        if name in asked.question.by:  # keys are the texts as they are written
-            continue
-        if kind == "untyped" and held and len(held) == len(read):
-            cast = CASTS.get(next(iter(held)), "double") if len(held) == 1 else "double"
-            casts.append(f"try_cast({quoted(name)} as {cast}) as {quoted(name)}")
+    """The rows of the made-up tables that plain SQL can judge; rows without a unit are left out."""
+    unit = asked.declared.unit
     numbers = ", ".join(str(n) for n, made in enumerate(tables) if judged(asked, made)) or "-1"
     where = f"{quoted(TABLE)} in ({numbers})" + (f" and {quoted(unit)} is not null" if unit is not None else "")
     if asked.question.people is None and asked.declared.max_rows is not None:  # if rows are all alike, any of them
         where += f" qualify row_number() over (partition by {quoted(TABLE)}, {quoted(PERSON)}) <= {asked.declared.max_rows}"
-    star, made_of = f"* replace ({', '.join(casts)})" if casts else "*", fresh()
-    source.engine.connection.con.execute(f"create temp table {made_of} as select {star} from {source.name} where {where}")
+    made_of = fresh()
+    source.engine.connection.con.execute(f"create temp table {made_of} as select * from {source.name} where {where}")
     return made_of

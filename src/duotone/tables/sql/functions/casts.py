@@ -3,6 +3,7 @@ coalesce."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -12,11 +13,22 @@ import ibis
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.tables.sql.condition import NUMERIC, Columns, Compare, Kind, Operand, Part
-from duotone.tables.sql.functions.function import Call, Form, Function, as_kind, day_from, described, kind_of, number_from, real
+from duotone.tables.sql.condition import NUMERIC, Compare, Kind, Operand, Part
+from duotone.tables.sql.functions.function import (
+    Call,
+    Form,
+    Function,
+    as_kind,
+    day_from,
+    described,
+    kind_of,
+    number_from,
+    real,
+    undeclared,
+)
 from duotone.tables.sql.functions.numbers import DECIMAL, INTEGER, LARGEST_ROUND
 from duotone.tables.sql.functions.texts import DIGITS, require_text
-from duotone.tables.sql.functions.times import formatted, without_clock
+from duotone.tables.sql.functions.times import formatted
 
 
 def choice(text: str, conditions: Sequence[Part], values: Sequence[Part | None]) -> Operand:
@@ -27,17 +39,6 @@ def choice(text: str, conditions: Sequence[Part], values: Sequence[Part | None])
     kind, same = _of_one_kind(known, text)
     filled = iter(same)
     return CASE.of(text, *conditions, *(None if value is None else next(filled) for value in values), kind=kind)
-
-
-def as_numbers(value: Operand, columns: Columns) -> Operand:
-    """A choice among columns of a text file that is added up, with these read as numbers; any other value as it is."""
-    if value.made is None and value.reading is None and value.kind == "text" and columns.get(value.column) == "untyped":
-        return replace(value, kind="float", reading="try")
-    if value.made is None or value.kind != "text" or value.made.function not in {each.name for each in CHOICES}:
-        return value
-    parts = tuple(as_numbers(part, columns) if isinstance(part, Operand) else part for part in value.made.parts)
-    texts = any(isinstance(part, Operand | str) and kind_of(part) == "text" for part in parts)
-    return value if texts else replace(value, kind="float", made=replace(value.made, parts=parts))
 
 
 def _first_that_holds(*parts: Any) -> Any:
@@ -66,17 +67,18 @@ def _alike(name: str, compute: Callable[..., Any], node: type[exp.Expression], *
 def _parts(call: Call) -> list[Part]:
     node = call.node
     parts = [call.read(part) for part in (node.this, *([node.expression] if node.expression else node.expressions))]
-    if not isinstance(node, exp.Coalesce) and {kind_of(part) for part in parts} == {"untyped"}:  # the larger in which sense?
-        raise DuotoneError(f"{call.text}: say what the columns of the CSV file hold, as in x::double or x::date")
-    for column in parts if isinstance(node, exp.Greatest | exp.Least) else ():
-        for constant in parts:
-            if isinstance(column, Operand) and column.kind == "untyped" and isinstance(constant, str):
-                require_text(column, constant, call.text)
+    untyped = [part for part in parts if isinstance(part, Operand) and part.kind == "untyped"]
+    if untyped and isinstance(node, exp.Greatest | exp.Least):  # the larger in which sense?
+        if len(untyped) == len(parts):
+            raise undeclared({column.column: "number" for column in untyped})
+        for column, constant in itertools.product(untyped, parts):
+            if isinstance(constant, str):
+                require_text(column, constant)
     return parts
 
 
 def _of_one_kind(parts: Sequence[Part], text: str) -> tuple[Kind, list[Part]]:
-    """Values of one kind: numbers, texts, Booleans, dates or times. They determine the kind of a CSV file's columns."""
+    """Values of one kind: numbers, texts, Booleans, dates or times."""
     kinds = {kind_of(part) for part in parts} - {"untyped"}
     numbers: set[Kind] = {"integer", "float", "decimal"}
     kind: Kind
@@ -90,9 +92,7 @@ def _of_one_kind(parts: Sequence[Part], text: str) -> tuple[Kind, list[Part]]:
         (kind,) = kinds
     else:
         raise DuotoneError(f"{text} mixes values of different kinds: {', '.join(sorted(kinds))}")
-    untyped: Kind = "float" if kind == "integer" else kind
-    same = [as_kind(part, untyped) if isinstance(part, Operand) and part.kind == "untyped" else part for part in parts]
-    return ("float" if kind == "integer" and same != list(parts) else kind), same
+    return kind, [as_kind(part, kind) if isinstance(part, Operand) and part.kind == "untyped" else part for part in parts]
 
 
 CASE = Function("case", None, None, _first_that_holds)
@@ -128,8 +128,8 @@ def cast(value: Operand, target: Kind, text: str) -> Operand:
             return choice(text, [Compare(value, "=", True), Compare(value, "=", False)], ["true", "false", None])
         case "text" if value.kind == "date":
             return formatted(value, "%Y-%m-%d", text)
-        case "integer" | "float" if value.kind in NUMERIC or value.kind == "text":
-            number = value if value.kind in ("integer", "float", "decimal") else _tried(value, "float", text)
+        case "integer" | "float" if value.kind in (*NUMERIC, "text", "untyped"):
+            number = value if value.kind in NUMERIC else _tried(value, "float", text)
             return INTEGER.of(text, number) if target == "integer" else number
         case "text" if value.kind in ("text", "untyped"):
             return replace(value, kind="text")
@@ -139,10 +139,10 @@ def cast(value: Operand, target: Kind, text: str) -> Operand:
             return DATE.of(text, value)
         case "time" if value.kind == "date":
             return TIME.of(text, value)
-        case "boolean" if value.kind == "untyped":
+        case "boolean" if value.kind in ("text", "untyped") and value.made is None:
             return _tried(value, "boolean", text)
         case "time" if value.kind == "untyped":
-            raise without_clock(text, value)
+            return as_kind(value, "time")
     if value.kind != target:
         raise DuotoneError(f"{text}: {described(value)} cannot be cast to that")
     return value

@@ -13,6 +13,8 @@ import ibis
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
+from duotone.model.notice import Refusal
+from duotone.model.text_types import Type
 from duotone.tables.sql.condition import Formula, Kind, Operand, Part
 
 Parts = Sequence[Part | None]
@@ -94,14 +96,29 @@ def described(part: Part) -> str:
 
 
 def as_kind(operand: Operand, kind: Kind) -> Operand:
-    """An operand as one of this kind: a column of a CSV file is converted, and is null if that fails."""
-    reading = operand.reading or ("try" if operand.kind == "untyped" and kind != "text" else None)
-    return replace(operand, kind=kind, reading=reading)
+    """An operand as one of this kind. A column without a declared type is text, and refused as anything else."""
+    if operand.kind == "untyped" and kind != "text":
+        raise undeclared({operand.column: USED_AS[kind]})
+    return replace(operand, kind=kind)
 
 
-def as_floats(value: Operand) -> Operand:
-    """Numbers unchanged; a column of a CSV file read as numbers."""
-    return as_kind(value, "float") if value.kind == "untyped" else value
+def undeclared(types: Mapping[str, Type]) -> Refusal:
+    """The refusal of columns of a text file that are used as more than text, and have no declared type: by column, one
+    that would do."""
+    return Refusal("undeclared", types=dict(types))
+
+
+def types_needed(error: DuotoneError) -> Mapping[str, Type]:
+    """The types that a refusal asks for; none if it is about something else."""
+    return error.notice.fields["types"] if isinstance(error, Refusal) and error.notice.code == "undeclared" else {}
+
+
+USED_AS: Mapping[Kind, Type] = {
+    **dict.fromkeys(("integer", "float", "decimal"), "number"), "date": "date", "time": "time", "boolean": "yes/no",
+}  # fmt: skip
+"""The type to declare for a use."""
+ASSUMED: Mapping[Type, Kind] = {"number": "float", "date": "date", "time": "time", "yes/no": "boolean"}
+"""The kind of a column that is declared so."""
 
 
 def kind_of(part: Part | None) -> Kind:

@@ -21,7 +21,7 @@ from duotone.tables.sql.functions.function import (
     Function,
     Parts,
     Value,
-    as_floats,
+    as_kind,
     described,
     expression,
     kind_of,
@@ -35,12 +35,15 @@ LARGEST_ROUND = 15
 
 
 def _number(part: Part, text: str) -> Part:
-    """A number, or a text of a CSV file that is read as one."""
+    """A number."""
     if isinstance(part, Fraction):
         return part
     if isinstance(part, Operand) and part.kind in NUMERIC:
-        return as_floats(part)
-    raise DuotoneError(f"{text} computes with {described(part)}, which is not a number")
+        return part
+    if isinstance(part, Operand) and part.kind == "untyped":
+        return as_kind(part, "float")
+    cure = f": write ({part.column})::double" if isinstance(part, Operand) and part.kind == "text" else ""
+    raise DuotoneError(f"{text} computes with {described(part)}, which is not a number{cure}")
 
 
 def _whole_numbers(parts: Sequence[Part], text: str) -> list[Part]:

@@ -15,9 +15,8 @@ import ibis
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.model.notice import Refusal
 from duotone.tables.sql.condition import Operand, Part
-from duotone.tables.sql.functions.function import TWO, Call, Form, Function, Parts, described, written_out
+from duotone.tables.sql.functions.function import TWO, Call, Form, Function, Parts, as_kind, described, written_out
 
 LONGEST_TEXT = 1_000_000
 """Most characters of joined texts."""
@@ -144,17 +143,13 @@ def iso_date(text: str) -> bool:
     return True
 
 
-def require_text(operand: Operand, value: str, text: str) -> None:
-    """Refuse a text file's column in the order of text with a constant that looks like a number or a date: as text 9
-    comes after 10, and 31.1.2025 after 1.12.2025."""
-    column = operand.column
+def require_text(operand: Operand, value: str) -> None:
+    """Refuse a column without a declared type in the order of text with a constant that looks like a number or a date: as
+    text 9 comes after 10, and 31.1.2025 after 1.12.2025."""
     if like_number(value):
-        raise DuotoneError(
-            f"{text}: {column} is text, where 9 comes after 10: leave out the quotes to compare numbers, or write "
-            f"{column}::text for the order of text"
-        )
-    if _DATE.fullmatch(value.strip()) and not iso_date(value):
-        raise Refusal("constant in the order of text", text=text, column=column)
+        as_kind(operand, "float")
+    if _DATE.fullmatch(value.strip()):
+        as_kind(operand, "date")
 
 
 @functools.cache

@@ -16,7 +16,6 @@ import ibis
 from sqlglot import exp
 
 from duotone.errors import DuotoneError
-from duotone.model.notice import Refusal
 from duotone.privacy.numbers import number
 from duotone.tables.sql.condition import Operand, Part, Value
 from duotone.tables.sql.functions.function import (
@@ -28,6 +27,7 @@ from duotone.tables.sql.functions.function import (
     as_kind,
     described,
     kind_of,
+    undeclared,
     written_out,
 )
 from duotone.tables.sql.functions.texts import split_part
@@ -40,24 +40,16 @@ OTHER_WORDS = {"dow": "dayofweek", "doy": "dayofyear", "weekday": "dayofweek"}
 
 
 def _as_time(part: Part, text: str, *, clock: bool = False) -> Part:
-    """A date or a time; a text of a CSV file is read as a date, and refused if the time of day is asked for, which
-    would always be midnight."""
+    """A date or a time."""
     if isinstance(part, datetime.date):
         return part
     if isinstance(part, Operand) and part.kind in ("date", "time"):
         return part
     if isinstance(part, Operand) and part.kind == "untyped":
-        if clock:
-            raise without_clock(text, part)
-        return as_kind(part, "date")
+        return as_kind(part, "time" if clock else "date")
     written = isinstance(part, Operand) and part.kind == "text" and part.made is None
     hint = ", but text: store it as one; if it holds dates, cast it (::date)" if written else ""
     raise DuotoneError(f"{text}: {described(part)} is not a date or time{hint}")
-
-
-def without_clock(text: str, column: Operand) -> Refusal:
-    """Why a column of a CSV file has no hours, and the cure."""
-    return Refusal("time of a date", text=text, column=column.column)
 
 
 def _part_of_time(field: str, value: Part, text: str) -> Operand:
@@ -279,8 +271,7 @@ def of_dates(node: exp.Expression, left: Part, right: Part, text: str) -> Operan
         return None
     kinds = {kind_of(left), kind_of(right)}
     if kinds == {"untyped"}:
-        a, b = (described(part).removeprefix("column ") for part in (left, right))
-        raise DuotoneError(f"{text}: say what the columns hold, as in {a}::double - {b}::double or {a}::date - {b}::date")
+        raise undeclared({part.column: "number" for part in (left, right) if isinstance(part, Operand)})
     if "time" in kinds:
         first, last = (part.sql(dialect="duckdb") for part in (node.expression, node.this))
         raise DuotoneError(
