@@ -81,7 +81,7 @@ def test_rows_are_hashed_and_ordered_once(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(public_tables, "in_order", noted_order)
     votes = pa.table({"town": ["Ely", "Wells"] * 50})
     for where in ("region = 'east'", "region = 'east'", "size = 1", "size = 1", "region = 'west'"):
-        public = {"towns": kept.table(tmp_path / "towns.parquet")}
+        public = {"towns": kept.table(tmp_path / "towns.parquet", {})}
         question = f"select count(*) > 5 from t join towns on t.town = towns.town where {where}"
         prepare(votes, question, epsilon=1, public=public).close()
     assert (hashed, ordered) == (["string", "string", "int64"], [1])  # towns, regions, sizes
@@ -117,5 +117,5 @@ def test_hashes_are_of_values_alone(seed: int) -> None:
 
 def test_a_kept_table_is_in_memory(tmp_path: Path) -> None:
     write(tmp_path / "towns.parquet", 3)
-    table = public_files.PublicFiles().table(tmp_path / "towns.parquet")
+    table = public_files.PublicFiles().table(tmp_path / "towns.parquet", {})
     assert table.rows(["size"])["size"].to_pylist() == [1, 2, 0, 1, 2]
