@@ -67,8 +67,6 @@ def bill(forms: tuple[str, ...], declared: Dataset, source: Source, dataset: str
         raise DuotoneError("in a ledger, row means that each row is a person: rename the column that names a person")
     if dataset is None and together:
         raise Refusal("dataset missing of joined tables")
-    if dataset is None and not source.named:
-        raise DuotoneError("a data frame has no name: say which dataset of the ledger it is")
     about: About = {"unit": declared.person or "row", "neighbours": declared.neighbours}
     own = source.identity or (source.name if source.named else None)  # a data frame has none, so that no file is taken for it
     tables = [*([] if own is None else [own]), *source.beside]
@@ -86,8 +84,13 @@ def own_names(source: Source) -> tuple[str, ...]:
 
 
 def dataset_of(source: Source, ledger: Ledger) -> str:
-    """The dataset of a table, by its name. It must be registered, so that no name opens a second budget."""
+    """The dataset of a table, by its name; of a data frame, which has none, the only one. It must be registered, so that no
+    name opens a second budget."""
     names, registered = own_names(source), ledger.datasets()
+    if not source.named:
+        if len(registered) == 1:
+            return registered[0]
+        raise Refusal("dataset missing of a data frame", datasets=", ".join(registered[:LISTED]) or "none")
     known = [name for name in names if name in registered]
     if len(known) > 1:
         raise Refusal("two datasets of a table", datasets=" and ".join(known))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.cached import cached_property
-from duotone.errors import DuotoneError, OverBudget
+from duotone.errors import DuotoneError, OverBudget, got
 from duotone.html import table
 from duotone.interrupts import uninterrupted
 from duotone.ledger.close_calls import CloseCalls
@@ -204,7 +204,7 @@ removal;
         """The dataset, question, unit and neighbours, as a ledger knows them. Files whose columns have changed since
         the question was checked are refused here, before anything is charged."""
         if not isinstance(ledger, Ledger):
-            raise DuotoneError('open a ledger first, as open_ledger("budget.ledger")')
+            raise DuotoneError(f'ledger must be the place of one, as "budget.ledger", or an open one, got {got(ledger)}')
         self.source.checked()
         if isinstance(self.asked, ByParts):
             self.asked.checked()
@@ -217,9 +217,8 @@ removal;
         return self.asked is not None and bool(self.asked.beside)
 
     def dataset_in(self, ledger: Ledger, dataset: str | None = None) -> str | None:
-        """The charged dataset of a ledger: the named one, or by the table's name; None if there is none."""
-        named = dataset is not None or self._together or not self.source.named
-        return dataset if named else dataset_of(self.source, ledger)
+        """The charged dataset of a ledger: the named one, or by the table's name; None of private tables that are joined."""
+        return dataset if dataset is not None or self._together else dataset_of(self.source, ledger)
 
     def shared_in_an_account_renyi(self, ledger: Ledger, dataset: str | None = None) -> bool:
         """Whether its answers share ε and δ by an order of their own, which only an account sum is charged for."""

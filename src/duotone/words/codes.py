@@ -123,6 +123,8 @@ SENTENCES: Mapping[str, Text] = {
     "nothing released": "{why}; no answer was released, and {cost}",
     # ledgers
     "two datasets of a table": "the ledger has both {datasets}: say which one this is{p.dataset}",
+    "dataset missing of a data frame": "a data frame has no name, and the datasets of this ledger are {datasets}: say which one"
+    " it is{p.dataset}",
     "dataset missing of joined tables": "private tables that are joined are one dataset together, which their owner registers"
     " with a budget of its own: say what it is called in the ledger{p.dataset}. What is spent on each table by itself comes on"
     " top, unless all are charged to one population",
