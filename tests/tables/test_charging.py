@@ -132,6 +132,7 @@ def test_what_could_be_mistaken_is_refused_or_told_apart(ledger: Ledger) -> None
     rows = pa.table({"row": [1, 2], "x": [1, 1]})
     with pytest.raises(DuotoneError, match="rename the column that names a person"):
         prepare(rows, "count(*) > 1", EACH, unit="row", max_rows=1).charge(ledger, "t")
+    ledger.register("another", ApproxDP(1), unit="row", neighbours="add-remove", version="1")
     with pytest.raises(DuotoneError, match="a data frame has no name"):
         prepare(rows, "count(*) > 1", EACH).charge(ledger)
     named = prepare(TABLE, "count(*) > 10", EACH)
@@ -383,7 +384,7 @@ def test_a_quote_takes_the_place_of_a_ledger_too(ledger: Ledger) -> None:
         assert quote.fits
         with pytest.raises(OverBudget, match="question 2 of 2"):
             require_all_fit([asked, large], Path(ledger.place), "t")
-        with pytest.raises(DuotoneError, match="open a ledger first"):
+        with pytest.raises(DuotoneError, match="ledger must be the place of one"):
             quote_all([asked], 5, "t")  # type: ignore[arg-type]
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 SHOWN = 10, 100, 1000, 10_000
 """Numbers of answers whose accuracy is printed, in an account renyi."""
 SELDOM = 1e-3
-MOST_SHOWN = 20
-"""Most groups of one answer that are shown."""
 SIZES = 10_000, 100_000, 1_000_000
 """Sizes of tables for which the distance of clear answers is printed."""
 
@@ -112,43 +110,13 @@ def print_charges(stands: Statement) -> None:
     from rich.table import Column, Table
     from rich.text import Text
 
-    from duotone.privacy.approx_dp import ApproxDP
-    from duotone.words.budgets import part
+    from duotone.ledger.statement import HEAD
 
-    head = ("entry", "when (UTC)", "who", "question", "cost", "answer")
-    table = Table(*(Column(Text(name)) for name in head), title=Text(printable(stands.registered.name)))
-    for c in stands.charges:
-        many = c.charge.numbers()["answers"] if c.calls is None else 1
-        if isinstance(c.privacy, ApproxDP):
-            each = f"ε {c.privacy.epsilon:.4g}, δ {float(c.privacy.delta):.3g}"
-            cost = (f"{many} answers together: {each}" if many > 1 else each) if c.answers == 1 else f"{c.answers} × ({each})"
-        else:
-            cost = part(_price(c, stands.registered.account))
-        if c.calls is not None:
-            cost = f"{c.calls} close call{'s' * (c.calls > 1)}" if c.calls else "free: clear"
-        answer = _answer(c) if c.answered else "none: wasted or under way"
-        asked = f"{c.question} (again)" if c.again else c.question
-        asked = asked if c.member in (None, stands.registered.name) else f"{c.member}: {asked}"
-        row = (str(c.seq), f"{c.at:%Y-%m-%d %H:%M:%S}", printable(c.by or ""), printable(asked), cost, answer)
+    table = Table(*(Column(Text(name)) for name in HEAD), title=Text(printable(stands.registered.name)))
+    for row in stands.rows:
         table.add_row(*map(Text, row))
     if stands.charges:
         Console(width=None if sys.stdout.isatty() else 110).print(table)
-
-
-def _answer(charge: ChargeRecord) -> str:
-    """Yes or no, and how sure; answers by group in full, up to `MOST_SHOWN`, one per line; any other as JSON, cut if it
-    is long."""
-    match charge.answer:
-        case bool():
-            return "yes" if charge.answer else "no"
-        case {"answers": [[[], bool() | int() | str() | dict()]]}:
-            warning = "" if charge.answer.get("private", True) else " (NOT PRIVATE: test seed)"
-            return printable(charge.in_words[0][1]) + warning
-        case {"answers": [[[_, *_], bool() | int() | str() | dict()], *_]}:
-            lines = [f"{printable(', '.join(map(str, key)))}: {printable(said)}" for key, said in charge.in_words[:MOST_SHOWN]]
-            more = len(charge.in_words) - MOST_SHOWN
-            return "\n".join([*lines, *([f"and {more} more: see --json"] if more > 0 else [])])
-    return f"{json.dumps(charge.answer):.60}"
 
 
 def print_statement(stands: Statement, as_json: bool) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 from weakref import WeakValueDictionary
 
-from duotone.errors import DuotoneError, LedgerError
+from duotone.errors import DuotoneError, LedgerError, got
 from duotone.ledger import kept_head
 from duotone.ledger.accounts import beyond
 from duotone.ledger.entries import LEDGER, VERSION, Body, State, answer_text, damage_as_error, decoded, intact, row_of
@@ -338,4 +338,8 @@ def open_ledger(place: str | Path, *, wait: float = 30.0) -> Ledger:
 
 def opened_ledger(ledger: Ledger | str | Path) -> AbstractContextManager[Ledger]:
     """A ledger during a block: an open one, which stays open, or one by its place, which is then closed."""
-    return open_ledger(ledger) if isinstance(ledger, str | Path) else nullcontext(ledger)
+    if isinstance(ledger, str | Path):
+        return open_ledger(ledger)
+    if not isinstance(ledger, Ledger):
+        raise DuotoneError(f'ledger must be the place of one, as "budget.ledger", or an open one, got {got(ledger)}')
+    return nullcontext(ledger)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from duotone.html import aligned, cell, table
 from duotone.ledger.allowances import Askers, Share, added_up, must_add_up
 from duotone.ledger.entries import Body, State, at, decoded
 from duotone.ledger.registration import Registered, load
@@ -15,8 +17,16 @@ from duotone.ledger.stores import Entries, Store
 from duotone.ledger.stores.store import CHUNK, Scan
 from duotone.ledger.sums import Taken
 from duotone.model.answer import in_words, recorded_answer
-from duotone.model.cost import Charge, Left
+from duotone.model.cost import Charge, Left, as_share
+from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.text import Definition, read_either
+from duotone.words.budgets import part
+from duotone.words.sentences import printable
+
+HEAD = "entry", "when (UTC)", "who", "question", "cost", "answer"
+"""The columns of a statement's table."""
+MOST_SHOWN = 20
+"""Most groups of one answer that are shown."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,23 @@ class ChargeRecord:
         return (self.answer.get("answers") if isinstance(self.answer, dict) else None) or []
 
     @property
+    def said(self) -> str:
+        """Yes or no, and how sure; answers by group one per line, up to `MOST_SHOWN`; any other as JSON, cut if it is long."""
+        match self.answer:
+            case _ if not self.answered:
+                return "none: wasted or under way"
+            case bool():
+                return "yes" if self.answer else "no"
+            case {"answers": [[[], bool() | int() | str() | dict()]]}:
+                warning = "" if self.answer.get("private", True) else " (NOT PRIVATE: test seed)"
+                return printable(self.in_words[0][1]) + warning
+            case {"answers": [[[_, *_], bool() | int() | str() | dict()], *_]}:
+                every, more = self.in_words, len(self.in_words) - MOST_SHOWN
+                lines = [f"{printable(', '.join(map(str, key)))}: {printable(said)}" for key, said in every[:MOST_SHOWN]]
+                return "\n".join([*lines, *([f"and {more} more"] if more > 0 else [])])
+        return f"{json.dumps(self.answer):.60}"
+
+    @property
     def spent(self) -> Taken:
         """What the dataset had spent after this charge."""
         return self.state.spent
@@ -85,10 +112,10 @@ class ChargeRecord:
         return (len(listed) if isinstance(listed, list) else self.answers) - self.calls
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Statement:
     """A dataset's statement: its registration, its state, and every charge. A member's has the charges to it, and its
-    population's registration and state, with what all members have spent."""
+    population's registration and state, with what all members have spent. It prints as a table."""
 
     registered: Registered
     state: State
@@ -107,6 +134,45 @@ class Statement:
     def left(self) -> Left:
         """What may still be spent."""
         return self.registered.left(self.state)
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """A row of its table for each charge, under `HEAD`."""
+        return [
+            (
+                str(one.seq),
+                f"{one.at:%Y-%m-%d %H:%M:%S}",
+                printable(one.by or ""),
+                self._asked(one),
+                self._cost(one),
+                one.said,
+            )
+            for one in self.charges
+        ]
+
+    def _asked(self, one: ChargeRecord) -> str:
+        asked = f"{one.question} (again)" if one.again else one.question
+        return printable(asked if one.member in (None, self.registered.name) else f"{one.member}: {asked}")
+
+    def _cost(self, one: ChargeRecord) -> str:
+        if one.calls is not None:
+            return f"{one.calls} close call{'s' * (one.calls > 1)}" if one.calls else "free: clear"
+        many = one.charge.numbers()["answers"]
+        if not isinstance(one.privacy, ApproxDP):
+            return part(as_share(self.registered.account.share(one.charge)))
+        each = f"ε {one.privacy.epsilon:.4g}, δ {float(one.privacy.delta):.3g}"
+        return (f"{many} answers together: {each}" if many > 1 else each) if one.answers == 1 else f"{one.answers} × ({each})"
+
+    @property
+    def _title(self) -> str:
+        about = self.registered
+        return f"{printable(f'{about.name}, version {self.state.version}')}: {about.budget}; left: {self.left}"
+
+    def __repr__(self) -> str:
+        return "\n".join([self._title, *([aligned(HEAD, self.rows)] if self.charges else [])])
+
+    def _repr_html_(self) -> str:
+        return table(HEAD, [[*map(cell, row)] for row in self.rows], before=self._title)
 
     @property
     def clear(self) -> int:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from duotone.errors import DuotoneError
+from duotone.html import cell, table
 from duotone.line.mechanism import Boundary, LineMechanism, on_line
 from duotone.line.three_way import ThreeWay
 from duotone.line.which import WHICH, Which, read_which
@@ -167,6 +168,9 @@ class Left:
 
     def __repr__(self) -> str:
         return f"<Left: {self}>"
+
+    def _repr_html_(self) -> str:
+        return table(("left", ""), [(cell(name.replace("_", " ")), cell(number)) for name, number in self.document().items()])
 
     def numbers(self) -> dict[str, Any]:
         """The existing numbers, by name."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duotone.cached import cached_property
-from duotone.errors import DuotoneError, OverBudget, got
+from duotone.errors import DuotoneError, OverBudget
 from duotone.html import table
 from duotone.interrupts import uninterrupted
 from duotone.ledger.close_calls import CloseCalls
@@ -203,8 +203,6 @@ removal;
     def bill(self, ledger: Ledger, dataset: str | None) -> Bill:
         """The dataset, question, unit and neighbours, as a ledger knows them. Files whose columns have changed since
         the question was checked are refused here, before anything is charged."""
-        if not isinstance(ledger, Ledger):
-            raise DuotoneError(f'ledger must be the place of one, as "budget.ledger", or an open one, got {got(ledger)}')
         self.source.checked()
         if isinstance(self.asked, ByParts):
             self.asked.checked()

@@ -217,7 +217,7 @@ def test_what_is_no_budget_ledger_margin_or_list_of_columns_is_refused() -> None
         for margin in (0, -1, 2.5, "3", None, True):
             with pytest.raises(DuotoneError, match="a margin is a whole number of people, at least 1"):
                 asked.error(margin)  # type: ignore[arg-type]
-        with pytest.raises(DuotoneError, match=r'open a ledger first, as open_ledger\("budget\.ledger"\)'):
+        with pytest.raises(DuotoneError, match=r'ledger must be the place of one, as "budget\.ledger", or an open one'):
             asked.charge(1, "t")  # type: ignore[arg-type]
 
 
