@@ -101,7 +101,9 @@ two = {"a": "blue", "b": "red"}
         (lambda: ColouredGraph([("c", "a")], two), "node c has no colour"),
         (lambda: ColouredGraph([], {"a": "green"}), "colour of node a must be blue or red, or True or False, got green"),
         (lambda: ColouredGraph([], two).boundary("green"), "a colour is blue or red, got green"),  # type: ignore[arg-type]
-        (lambda: ColouredGraph([], two).level("z"), "there is no node z"),
+        (lambda: ColouredGraph([], two).level("z"), "there is no dataset z"),
+        (lambda: ColouredGraph(nx.path_graph(3), {}), "edges are pairs of datasets .a networkx graph goes to from_networkx"),
+        (lambda: ColouredGraph([(1, 2, 3)], {}), "edges are pairs of datasets"),  # type: ignore[list-item]
         (lambda: ColouredGraph.from_networkx(nx.path_graph(2)), "node 0 has no attribute colour"),
         (lambda: ColouredGraph.from_arrays([[0, 2]], np.array([True, False])), "outside 0 … 1"),
         (lambda: ColouredGraph.from_arrays([[0.5, 1]], np.array([True, False])), "two integer columns"),

@@ -157,7 +157,7 @@ def test_a_violation_names_its_edge() -> None:
         (lambda: Mechanism.from_yes(EDGE, {1: 1, 2: 1, 3: 1}), "there is no dataset 3"),
         (lambda: Mechanism.from_yes(EDGE, {1: 2, 2: 0}), r"the probability at 1 must be in \[0, 1\], got 2"),
         (lambda: FIRST.loss({1: "1/2"}), "a prior must sum to 1"),
-        (lambda: FIRST.loss({1: "1/2", 7: "1/2"}), "there is no node 7"),
+        (lambda: FIRST.loss({1: "1/2", 7: "1/2"}), "there is no dataset 7"),
         (lambda: FIRST.dominates(design(families.votes(3).graph(), ApproxDP(1))), "on the same graph"),
         (lambda: Mechanism.from_yes(EDGE, {1: 1, 2: 0}).tightest(delta=0), "no finite epsilon is enough"),
         (lambda: Mechanism.from_yes(EDGE, {1: 1, 2: 0}).tightest(epsilon=1), "no delta below 1 is enough"),
@@ -176,7 +176,11 @@ def test_probabilities_by_name_or_in_order_are_the_same() -> None:
     pandas = pytest.importorskip("pandas")
     ways: list[Any] = [truth, backwards, pandas.Series(backwards, dtype=object), [*made.truth], np.array([*made.truth])]
     for way in ways:
-        assert Mechanism(graph, way).truth == made.truth
+        assert Mechanism.from_truth(graph, way).truth == made.truth
+    unsure: list[Any] = [truth, made.yes, pandas.Series(backwards, dtype=object)]  # which of the two is it?
+    for way in unsure:
+        with pytest.raises(DuotoneError, match=r"of yes \(Mechanism.from_yes\) or of the truth \(Mechanism.from_truth\)"):
+            Mechanism(graph, way)
     for each in (made.yes, dict(reversed(made.yes.items())), [*made.yes.values()]):
         assert Mechanism.from_yes(graph, each).truth == made.truth
 
@@ -197,7 +201,7 @@ def test_probabilities_by_name_or_in_order_are_the_same() -> None:
         (0.5, "a mapping by dataset, or a sequence in their order, got float"),
     ],
 )
-@pytest.mark.parametrize("build", [Mechanism, Mechanism.from_yes])
+@pytest.mark.parametrize("build", [Mechanism.from_truth, Mechanism.from_yes])
 def test_bad_probabilities(build: Any, probabilities: Any, says: str) -> None:
     with pytest.raises(DuotoneError, match=says):
         build(families.line(1, 1).graph(), probabilities)

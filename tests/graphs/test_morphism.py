@@ -87,7 +87,7 @@ def test_not_a_morphism() -> None:
     assert kept.map[2] == 2
     with pytest.raises(DuotoneError, match="no image for dataset 4"):
         Morphism(line, line, {1: 1, 2: 2, 3: 3})
-    with pytest.raises(DuotoneError, match="there is no node 9"):
+    with pytest.raises(DuotoneError, match="there is no dataset 9"):
         Morphism(line, line, {1: 1, 2: 2, 3: 3, 4: 9})
     other = design(families.votes(3).graph(), ApproxDP(1))
     with pytest.raises(DuotoneError, match="must end at the mechanism's graph"):

@@ -249,7 +249,7 @@ def test_floats_are_floats_throughout() -> None:
         ({"h": "1/2"}, "dataset l is on the blue boundary and has no value"),
         ({"h": "1/2", "l": "1/2", "a": 1}, "dataset a is not on the blue boundary"),
         ({"h": "1/2", "l": "3/2"}, r"the probability at l must be in \[0, 1\], got 3/2"),
-        ({"h": "1/2", "z": "1/2"}, "there is no node z"),
+        ({"h": "1/2", "z": "1/2"}, "there is no dataset z"),
         ("fair", "the probability at the blue boundary must be a decimal or a fraction"),
         (float("nan"), "got nan"),
     ],
@@ -310,3 +310,10 @@ def test_values_that_are_ambiguous_are_refused(text: str, says: str) -> None:
     assert values_from("1=3/5,0.5", graph) == {1: "3/5", ...: "0.5"}
     with pytest.raises(DuotoneError, match=says):
         values_from(text, graph)
+
+
+def test_boundary_values_are_no_list() -> None:
+    others: list[Any] = [["3/5", "7/10"], ("3/5",), lambda _: "3/5", "selection"]
+    for boundary in others:
+        with pytest.raises(DuotoneError, match="or one per boundary dataset: a mapping by name, or an array for every dataset"):
+            design(families.figure_2(), ApproxDP(1), boundary)

@@ -66,7 +66,7 @@ def test_pandas_and_csv_have_the_same_rows(tmp_path: Path) -> None:
         for written, row in zip(rows, made.rows.rows, strict=True):
             assert written[-5] == {("x", 1): "x,1"}.get(row[-5], row[-5])
             assert [type(x)(text) for text, x in zip(written[-2:], row[-2:], strict=True)] == [*row[-2:]]
-    assert Mechanism(graph, dict.fromkeys(graph, "3/4")).rows.rows[3][2] == math.inf
+    assert Mechanism.from_truth(graph, dict.fromkeys(graph, "3/4")).rows.rows[3][2] == math.inf
     assert design(families.figure_2(), BUDGETS[2]).to_pandas()["level"].dtype == int
     assert Rows(("a", "b"), ()).to_pandas().shape == (0, 2)
     with pytest.raises(DuotoneError, match=r"cannot write .*: No such file"):

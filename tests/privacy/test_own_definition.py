@@ -84,6 +84,8 @@ def test_the_steps_to_certainty_are_counted_for_any_definition() -> None:
 def test_what_is_no_definition_is_neither_used_nor_charged() -> None:
     with pytest.raises(DuotoneError, match="a privacy definition has a method step"):
         balanced(1)  # type: ignore[arg-type]
+    with pytest.raises(DuotoneError, match="an object, not a class: write GaussianDP"):
+        balanced(GaussianDP)  # type: ignore[arg-type]
     with pytest.raises(DuotoneError, match="a ledger charges for an ApproxDP or a RenyiDP"):
         Charge(balanced(GaussianDP(0.7)))
 

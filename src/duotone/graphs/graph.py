@@ -55,8 +55,10 @@ class ColouredGraph:
     """
 
     def __init__(self, edges: Iterable[tuple[Hashable, Hashable]], colour: Colours) -> None:
+        edges = list(edges)
+        if not all(isinstance(pair, Collection) and len(pair) == 2 for pair in edges):
+            raise DuotoneError("edges are pairs of datasets (a networkx graph goes to from_networkx)")
         if not isinstance(colour, Mapping):
-            edges = list(edges)
             colour = _each(colour, (name for pair in edges for name in pair))
         names = tuple(colour)
         position = {name: i for i, name in enumerate(names)}
@@ -198,7 +200,7 @@ class ColouredGraph:
         """The number of a node in the arrays."""
         i = self.find(name)
         if i is None:
-            raise DuotoneError(f"there is no node {name}")
+            raise DuotoneError(f"there is no dataset {label(name)}")
         return i
 
     def labels(self) -> list[str]:

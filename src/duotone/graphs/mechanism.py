@@ -43,13 +43,13 @@ class Check:
 class Mechanism:
     """A way to answer at random: for each dataset, how likely it is that the true answer is given.
 
-    `design` makes the best one. Use `from_yes` to examine a mechanism of your own: whether it is private (`check`), for
-    which (ε, δ) at best (`tightest`), how often it is wrong (`error`, `loss`), and whether it is never worse than
-    another one (`dominates`). To draw answers from the best one, give its `duotone.graphs.table.graph_table` to a
+    `design` makes the best one. Use `from_yes` or `from_truth` to examine a mechanism of your own: whether it is private
+    (`check`), for which (ε, δ) at best (`tightest`), how often it is wrong (`error`, `loss`), and whether it is never worse
+    than another one (`dominates`). To draw answers from the best one, give its `duotone.graphs.table.graph_table` to a
     `Coin`.
 
-    `graph` has the datasets, and `truth` the probability of the true answer for each, by name or in the order of
-    `graph.names`. In the paper's words it is a randomised colouring; `yes` is its B_d and `no` its R_d.
+    `graph` has the datasets, and `truth` the probability of the true answer for each, in the order of `graph.names`. In the
+    paper's words it is a randomised colouring; `yes` is its B_d and `no` its R_d.
 
     >>> from duotone import ApproxDP, ColouredGraph
     >>> edge = ColouredGraph([(1, 2)], {1: "blue", 2: "red"})
@@ -59,7 +59,7 @@ class Mechanism:
     (False, False)
     >>> first.check(ApproxDP(exp_epsilon=2, delta="1/10")).slack
     Fraction(0, 1)
-    >>> Mechanism(edge, {2: "0.76", 1: "0.58"}).yes == first.yes
+    >>> Mechanism.from_truth(edge, {2: "0.76", 1: "0.58"}).yes == first.yes
     True
     """
 
@@ -68,7 +68,11 @@ class Mechanism:
     truth: ValuesByDataset
     """The probability of the true answer per dataset, in the order of `graph.names`; equal numbers are stored once."""
 
-    def __init__(self, graph: ColouredGraph, truth: Mapping[Any, Given] | Sequence[Given]) -> None:
+    def __init__(self, graph: ColouredGraph, truth: Sequence[Given]) -> None:
+        if hasattr(truth, "keys"):
+            raise DuotoneError(
+                "probabilities by dataset are of yes (Mechanism.from_yes) or of the truth (Mechanism.from_truth)"
+            )
         column = truth if isinstance(truth, ValuesByDataset) else ValuesByDataset.of(_by_dataset(graph, truth))
         if len(column) != len(graph):
             raise DuotoneError(f"a mechanism on {len(graph)} datasets needs as many probabilities, got {len(column)}")
@@ -80,6 +84,11 @@ class Mechanism:
         """A mechanism from its probability of yes on every dataset, by name or in the order of `graph.names`."""
         values = _by_dataset(graph, yes)
         return cls(graph, tuple(x if b else complement(x) for x, b in zip(values, graph.blue.tolist(), strict=True)))
+
+    @classmethod
+    def from_truth(cls, graph: ColouredGraph, truth: Mapping[Any, Given] | Sequence[Given]) -> Mechanism:
+        """A mechanism from its probability of the true answer on every dataset, by name or in the order of `graph.names`."""
+        return cls(graph, _by_dataset(graph, truth))
 
     def __getitem__(self, dataset: Hashable) -> Number:
         """Pr[yes] at a dataset, by its name."""

@@ -82,8 +82,11 @@ def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary 
     if isinstance(boundary, Mapping | ValuesByDataset | np.ndarray):
         tried(privacy)
         return _with_values(graph, privacy, *_fixed(graph, boundary))
-    if boundary == "selection":
-        raise DuotoneError("the boundary of a graph is balanced, a probability, or one per boundary dataset")
+    if boundary == "selection" or isinstance(boundary, list | tuple) or callable(boundary):
+        raise DuotoneError(
+            "the boundary of a graph is balanced, a probability, or one per boundary dataset: a mapping by name, or an array "
+            "for every dataset in order"
+        )
     return Mechanism(graph, _read_at_levels(on_line(privacy, boundary), graph))
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LARGEST = 400
 """Up to this many datasets, a graph is drawn node by node."""
+TALL = 4
+"""Columns with more rows than this are further apart."""
 LABELLED = 60
 """Up to this many, each has a label."""
 
@@ -41,7 +43,8 @@ def graph(of: ColouredGraph | Mechanism, positions: Positions | None = None, *, 
     truth = dict(zip(coloured.names, of.truth, strict=True)) if isinstance(of, Mechanism) else None
     where = positions or columns_by_level(coloured)
     extent = np.ptp(np.array(list(where.values())), axis=0)
-    figure, ax = new_axes(ax, (float(np.clip(0.75 * extent[0], 7.2, 18)), float(np.clip(0.75 * extent[1] + 2.6, 2.6, 14))))
+    broad = 1.1 if extent[1] > TALL else 0.75  # tall columns need room for the edges between them
+    figure, ax = new_axes(ax, (float(np.clip(broad * extent[0], 7.2, 18)), float(np.clip(0.75 * extent[1] + 2.6, 2.6, 14))))
     _edges(ax, coloured, where)
     ringed = set(coloured.boundary("blue")) | set(coloured.boundary("red"))
     size = 200 if len(coloured) <= 40 else 60

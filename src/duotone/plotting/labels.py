@@ -14,13 +14,13 @@ from duotone.privacy.definition import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE, GAP, CLOSE = 8.0, 2.0, 1.5
-"""In points: the letters, between a node and its label, and around a label."""
+SIZE, GAP, CLOSE, STEP = 8.0, 2.0, 1.5, 4.0
+"""In points: the letters, between a node and its label, around a label, and between places along an edge."""
 WAYS = np.array([(0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (-1, -1), (1, 1), (-1, 1)], dtype=float)
 """Where a label may stand: below its node, above, beside, then at a corner."""
-FURTHER = (0.0, 7.0, 14.0)
+FURTHER = (0.0, 4.0, 9.0)
 """How much further away it may move, in points."""
-COSTS = {"node": 20.0, "label": 20.0, "edge": 8.0, "way": 0.1, "further": 0.3}
+COSTS = {"node": 20.0, "label": 20.0, "edge": 8.0, "way": 0.1, "further": 0.9}
 """What is worse: to cover a node, a label or an edge, a later way, a point further."""
 
 
@@ -92,9 +92,9 @@ def _offsets(nodes: Array, edges: Array, extents: list[tuple[float, float]], rad
 
 
 def _along(nodes: Array, edges: Array) -> tuple[Array, Array]:
-    """Points along the edges, two points of the page apart, and the edge of each."""
+    """Places along the edges, and the edge of each."""
     starts, ends = nodes[edges[:, 0]], nodes[edges[:, 1]]
-    counts = np.maximum(2, np.ceil(np.hypot(*(ends - starts).T) / 2)).astype(int)
+    counts = np.maximum(2, np.ceil(np.hypot(*(ends - starts).T) / STEP)).astype(int)
     edge_of = np.repeat(np.arange(len(edges)), counts)
     place = np.arange(len(edge_of)) - np.repeat(np.cumsum(counts) - counts, counts)
     share = (place / (counts[edge_of] - 1))[:, None]

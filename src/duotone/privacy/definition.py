@@ -222,6 +222,8 @@ def whole_number(value: Any, what: str) -> int:
 
 def known(privacy: Any) -> PrivacyDefinition:
     """A privacy definition, or an error that explains what one is."""
+    if isinstance(privacy, type):
+        raise DuotoneError(f"a privacy definition is an object, not a class: write {privacy.__name__}(…)")
     if not callable(getattr(privacy, "step", None)):
         raise DuotoneError(
             f"a privacy definition has a method step, φ, as ApproxDP(epsilon, delta) has; got {type(privacy).__name__}"
