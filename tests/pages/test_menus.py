@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import urllib.parse
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -144,6 +145,17 @@ def test_numbers_are_taken_as_a_question_in_sql_takes_them(written: str, read: s
     asked = f'count(*) filter (where "order" <= {read}) > {read}'
     assert composed(about, Chosen("count", ">", written, "order", "<=", written))["question"] == asked
     prepared({"question": f"count(*) > {written.removeprefix('-')}"}, {})
+
+
+def test_an_undeclared_column_of_a_text_file_is_text(tmp_path: Path) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text("age,vote\n30,Y\n40,N\n")
+    about = {**dataset({}), "columns": {name: {"kind": "untyped", "bounds": None} for name in ("age", "vote")}}
+    assert {what.partition(":")[0] for choices in offered(about).values() for what in choices} == {
+        "count", "share", "groups", "mode", "distinct",
+    }  # fmt: skip
+    for chosen in (Chosen("mode:vote", "=", "Y"), Chosen("share", ">", "50%", "vote", "<>", "7", "vote")):
+        prepare(file, composed({**about, "name": "votes"}, chosen)["question"], PRIVACY).close()
 
 
 def test_the_share_of_a_column_among_some() -> None:

@@ -17,8 +17,8 @@ Dataset = Mapping[str, Any]
 """The desk's description of a dataset."""
 NUMBERS = ("integer", "float", "decimal")
 MOMENTS = ("date", "time")
-FEW = ("text", "integer", "date")
-"""Kinds with few different values, often."""
+FEW = ("text", "untyped", "integer", "date")
+"""Kinds with few different values, often. What a text file does not declare is text."""
 GROUPABLE = (*FEW, "boolean")
 COUNTED = {">": "is more than", ">=": "is at least", "<": "is less than", "<=": "is at most"}
 LATER = {">": "is after", ">=": "is on or after", "<": "is before", "<=": "is on or before"}
