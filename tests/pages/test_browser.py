@@ -194,6 +194,22 @@ def test_a_mistake_stands_beside_its_field_until_it_is_mended(browser: Browser, 
 
 
 @pytest.mark.parametrize("width", WIDTHS)
+def test_a_mistake_on_another_page_goes_when_it_is_mended(browser: Browser, office: Served, width: int) -> None:
+    with watched(browser, office.url, width) as page:
+        log_in(page, office, "ana")
+        expect(page.locator("#asking")).to_be_visible()
+        page.goto(f"{office.url}/budget/votes?epsilon=x&delta=1e-7")
+        expect(page.locator("#such")).to_be_focused()
+        expect(page.locator("#such")).to_have_accessible_description("the value of ε must be a number, as 0.5 or 1/3, got x.")
+        expect(page.locator("#such-delta")).to_have_value("1e-7")
+        page.locator("#such").fill("50%")
+        expect(page.locator("#such-wrong")).to_be_hidden()
+        assert page.locator("[aria-invalid]").count() == 0
+        page.get_by_role("button", name="Show").click()
+        expect(page.locator(".facts")).to_contain_text("1 answer at ε 0.5, δ 1e-07")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
 def test_the_menus_speak_english_and_show_their_sql(browser: Browser, office: Served, width: int) -> None:
     with watched(browser, office.url, width) as page:
         log_in(page, office, "ana")

@@ -33,14 +33,15 @@ async def budget_page(request: Request) -> Response:
     dataset = await do(request, "dataset", name)
     usual = {"epsilon": "0.1", "delta": "", "one_of": str(dataset["answers"] or "")}
     price = {name: request.query_params.get(name, value) for name, value in usual.items()}
-    mistakes, budget = dict[str, str](), None
+    mistakes, budget, question = dict[str, str](), None, dict[str, Any]()
     try:
-        budget = await do(request, "budget", name, such(dataset, price))
+        question = such(dataset, price)
+        budget = await do(request, "budget", name, question)
     except Refused as refused:
         mistakes = refused.fields if isinstance(refused, Mistaken) else {"such": refused.on_page}
     if budget is None:
         budget = await do(request, "budget", name)
-    history, shares = await do(request, "history", name), gauge(budget, price)
+    history, shares = await do(request, "history", name), gauge(budget, question)
     about: dict[str, Any] = {"budget": budget, "gauge": shares, "history": history, "price": price, "mistakes": mistakes}
     return render(request, "budget.html", dataset=dataset, epsilons=EPSILONS, **about)
 
@@ -74,7 +75,7 @@ def such(dataset: Mapping[str, Any], price: Mapping[str, str]) -> dict[str, Any]
     return question
 
 
-def gauge(budget: Mapping[str, Any], price: Mapping[str, str]) -> dict[str, float]:
+def gauge(budget: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str, float]:
     """The spent share of the budget and the share of a question; the rest is left."""
     calls = budget["close_calls"]
     if calls is not None:
@@ -83,7 +84,7 @@ def gauge(budget: Mapping[str, Any], price: Mapping[str, str]) -> dict[str, floa
         total, used, one = 1.0, budget["spent"]["share"], (budget["this"] or {}).get("share", 0.0)
     else:
         total, used = budget["budget"]["epsilon"], budget["spent"]["epsilon"]
-        one = float(exact(price["epsilon"])) if budget["this"] is not None else 0.0
+        one = float(exact(question["epsilon"])) if budget["this"] is not None else 0.0
     spent = min(1.0, used / total) if total else 1.0
     return {"spent": spent, "this": max(0.0, min(1 - spent, one / total if total else 0.0))}
 
