@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pyarrow as pa
 from typer.main import get_command
 
 import duotone
@@ -15,6 +16,7 @@ from duotone.client.connect import Connection
 from duotone.client.transport import Asked
 from duotone.desk.office import AskedSo, Listed, Population, Privacy
 from duotone.desk.operations import LIST
+from duotone.graphs.document import document
 from duotone.ledger.ledger import Ledger, open_ledger
 from duotone.line.three_way import ThreeWay
 from duotone.model.dataset import KEYS
@@ -65,6 +67,8 @@ def parameters(function: Callable[..., Any]) -> set[str]:
     return {*inspect.signature(function).parameters} - {"self"}
 
 
+GIVEN_UP = {"ratio", "eps", "cohort", "analyst", "user", "date_formats"}
+"""Names of things that have another one."""
 PYTHON = set(KEYS).union(*map(parameters, FUNCTIONS))
 
 
@@ -103,7 +107,35 @@ def test_an_office_declares_what_functions_take() -> None:
 
 
 def test_names_that_were_given_up_do_not_come_back() -> None:
-    """e^ε is `exp_epsilon`, and who asks is the `asker`."""
+    """e^ε is `exp_epsilon`, and who asks is the `asker`; `ratio` is its name on disk alone, in ledgers and certificates."""
     every = PYTHON | {name for _, given in commands(get_command(app)) for name in given}
     every |= {name for operation in LIST if operation.takes is not None for name in operation.takes.model_fields}
-    assert not every & {"ratio", "eps", "cohort", "analyst", "user", "date_formats"}
+    assert not every & GIVEN_UP
+
+
+def keys(of: object) -> Iterator[str]:
+    """Every key of a document."""
+    if isinstance(of, dict):
+        yield from of
+    for value in of.values() if isinstance(of, dict) else of if isinstance(of, list) else ():
+        yield from keys(value)
+
+
+def test_what_is_printed_and_sent_has_these_names_too() -> None:
+    """Documents of answers, groups, tests and mechanisms: no name that was given up, and the same budget everywhere."""
+    votes = pa.table({"town": ["Ely"] * 90 + ["Bath"] * 90, "x": [1] * 180})
+    usual = duotone.ApproxDP(1, "1e-6")
+    graph = duotone.ColouredGraph([("a", "b")], {"a": "blue", "b": "red"})
+    by_town = "select town, count(*) > 9 from t group by town"
+    with prepare(votes, "count(*) > 9", usual) as asked:
+        documents = [
+            asked.facts.document(),
+            asked.release().document("analyst"),
+            duotone.ask(votes, by_town, usual).document(),
+            duotone.select_groups(votes, "town", usual).document(),
+            duotone.share_test(votes, "share(x > 0) = 0.5", usual).document(),
+        ]
+    assert all(one["privacy"].keys() >= {"exp_epsilon", "epsilon", "delta"} for one in documents)
+    documents.append(document(duotone.design(graph, usual), usual))
+    for one in documents:
+        assert not GIVEN_UP & set(keys(one))

@@ -89,7 +89,12 @@ def test_codes() -> None:
 def test_an_answer_of_a_service() -> None:
     with pytest.warns(AnswerWarning):
         local = ask(TABLE, "count(*) > 9", WEAK)
-    sent = {**local.document("analyst"), "quote": local.quote("analyst"), "share": {"ratio": "2", "delta": "0"}, "unit": "row"}
+    sent = {
+        **local.document("analyst"),
+        "quote": local.quote("analyst"),
+        "share": {"exp_epsilon": "2", "delta": "0"},
+        "unit": "row",
+    }
     sent = {key: value for key, value in sent.items() if key != "margin"}
     answer = read_reply(sent, "votes", lambda *_: {})
     assert isinstance(answer, RemoteAnswers)

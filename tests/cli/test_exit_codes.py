@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     code, out, _ = run(capsys, "design", "g.csv", "--blue", "a", "--exp-epsilon", "2", "--json")
     assert code == 0
     mechanism = json.loads(out)
-    mechanism["privacy"] = {"ratio": "11/10", "epsilon": 0.0953101798043249, "delta": "0"}
+    mechanism["privacy"] = {"exp_epsilon": "11/10", "epsilon": 0.0953101798043249, "delta": "0"}
     (tmp_path / "m.json").write_text(json.dumps(mechanism))
     return tmp_path
 

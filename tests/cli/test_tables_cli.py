@@ -53,7 +53,7 @@ def test_a_grouped_questions_table_is_of_one_answer(capsys: pytest.CaptureFixtur
     assert each in out.splitlines()
     assert "order by changes nothing, since answers have no order" in out
     share = json.loads(run(capsys, *asked, "--max-groups", "2", *PRIVACY, "--preview", "--json")[1])["share"]
-    assert share == {"epsilon": 0.5, "ratio": show(ApproxDP("0.5").exp_epsilon), "delta": "1/2000"}
+    assert share == {"epsilon": 0.5, "exp_epsilon": show(ApproxDP("0.5").exp_epsilon), "delta": "1/2000"}
     assert "each answer" not in run(capsys, "ask", visits, "count(*) > 9", *PRIVACY, "--preview")[1]
 
 

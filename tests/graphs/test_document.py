@@ -40,7 +40,7 @@ def test_unequal_values_survive_too(graph: ColouredGraph, privacy: ApproxDP, dat
 def test_the_contract() -> None:
     privacy = ApproxDP(exp_epsilon=2, delta="1/10")
     written = document(design(families.votes(3).graph(), privacy), privacy)
-    assert written["privacy"] == {"ratio": "2", "epsilon": pytest.approx(0.6931471805599453), "delta": "1/10"}
+    assert written["privacy"] == {"exp_epsilon": "2", "epsilon": pytest.approx(0.6931471805599453), "delta": "1/10"}
     assert written["line"] == {"blue": 2, "red": 2}
     assert written["datasets"]["111"] == {"colour": "blue", "level": 1, "yes": "9/10", "error": "1/10"}
     assert written["datasets"]["222"] == {"colour": "red", "level": -2, "yes": "1/10", "error": "1/10"}
@@ -49,7 +49,7 @@ def test_the_contract() -> None:
     entry = document(design(families.votes(3).graph(), floats), floats)
     assert isinstance(entry["datasets"]["111"]["yes"], float)
     assert (entry["privacy"]["epsilon"], entry["privacy"]["delta"]) == (1.0, "1/10")
-    assert Fraction(entry["privacy"]["ratio"]) == floats.exp_epsilon
+    assert Fraction(entry["privacy"]["exp_epsilon"]) == floats.exp_epsilon
     decimal = ApproxDP("0.1")
     assert from_document(document(design(families.votes(1).graph(), decimal), decimal))[1].exp_epsilon == decimal.exp_epsilon
 
@@ -61,7 +61,7 @@ def test_the_ratio_of_a_large_epsilon_is_read_back() -> None:
         again = from_document(json.loads(json.dumps(document(design(graph, privacy), privacy))))[1]
         assert (again.exp_epsilon, again.delta) == (privacy.exp_epsilon, privacy.delta)
     with pytest.raises(DuotoneError, match=r"e\^epsilon has too many digits"):
-        from_document(_with(privacy={"ratio": "1" + "0" * 10_000, "delta": "0"}))
+        from_document(_with(privacy={"exp_epsilon": "1" + "0" * 10_000, "delta": "0"}))
 
 
 def test_names_as_text() -> None:
@@ -98,8 +98,8 @@ def _with(**change: Any) -> dict[str, Any]:
         (_with(edges=3), "it has another shape"),
         (_with(edges=[["1"]]), "it has another shape"),
         (_with(edges=[["1", "3"]]), "node 3 has no colour"),
-        (_with(privacy={"ratio": "2"}), "no 'delta' in it"),
-        (_with(privacy={"ratio": "1/2", "delta": "0"}), r"e\^epsilon must be finite and at least 1"),
+        (_with(privacy={"exp_epsilon": "2"}), "no 'delta' in it"),
+        (_with(privacy={"exp_epsilon": "1/2", "delta": "0"}), r"e\^epsilon must be finite and at least 1"),
         (_with(datasets={"1": {"colour": "blue"}}, edges=[]), "no 'yes' in it"),
         (_with(datasets={"1": {"colour": "blue", "yes": "2"}}, edges=[]), r"must be in \[0, 1\]"),
         (_with(datasets={"1": {"colour": "blue", "yes": [1]}}, edges=[]), "must be a number, got list"),

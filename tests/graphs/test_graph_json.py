@@ -79,7 +79,7 @@ def plain_document(mechanism: Mechanism, privacy: ApproxDP) -> dict[str, Any]:
             datasets[label(d)]["no"] = plain(truth)
     finite = [level for level in levels.values() if level is not None]
     return {
-        "privacy": {"ratio": str(privacy.exp_epsilon), "epsilon": privacy.epsilon, "delta": plain(privacy.delta)},
+        "privacy": {"exp_epsilon": str(privacy.exp_epsilon), "epsilon": privacy.epsilon, "delta": plain(privacy.delta)},
         "line": {"blue": max([-1, *finite]) + 1, "red": -min([0, *finite])},
         "datasets": datasets,
         "edges": plain_edges(graph),

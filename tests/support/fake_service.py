@@ -43,10 +43,10 @@ DATASET: dict[str, Any] = {
 }
 MADE_UP = "age,vote,day\n18,Y,2000-01-01\n,N,\n"
 COMMON: dict[str, Any] = {
-    "privacy": {"ratio": "2", "epsilon": 0.5, "delta": "1/1000000", "parts": 1},
+    "privacy": {"exp_epsilon": "2", "epsilon": 0.5, "delta": "1/1000000", "parts": 1},
     "person": "each row is a person",
     "basis": "exact distance",
-    "share": {"epsilon": 0.5, "ratio": show(SHARE.exp_epsilon), "delta": "1/1000000"},
+    "share": {"epsilon": 0.5, "exp_epsilon": show(SHARE.exp_epsilon), "delta": "1/1000000"},
     "error_by_margin": {str(m): float(balanced(SHARE).error(m - 1)) for m in (1, 2, 5, 10)},
     "certain_from": 27,
     "clipping": None,
@@ -54,7 +54,7 @@ COMMON: dict[str, Any] = {
     "terms": {"epsilon": "1/2", "delta": "1/1000000"},
 }
 CALLS: dict[str, Any] = {
-    "question_privacy": {"ratio": "1", "epsilon": 0.05, "delta": "0"},
+    "question_privacy": {"exp_epsilon": "1", "epsilon": 0.05, "delta": "0"},
     "wrong": 1e-9,
     "person": "each row is a person",
     "basis": "exact distance",

@@ -269,7 +269,7 @@ def mechanism_of(document: Document) -> LineMechanism | Which:
     if "order" in share:
         privacy: Definition = RenyiDP(share["order"], share["price"], share["delta"])
     else:
-        privacy = ApproxDP.from_exp_epsilon(share["ratio"], share["delta"])
+        privacy = ApproxDP.from_exp_epsilon(share["exp_epsilon"], share["delta"])
     if "among" in document:
         return Which(privacy, len(document["among"]), document["ordered"])
     return on_line(privacy, document.get("boundary", "balanced"))

@@ -41,13 +41,13 @@ def from_document(data: Any) -> tuple[Mechanism, ApproxDP]:
     """The mechanism of a document and the privacy definition claimed for it. Nothing in it is trusted: check the
     mechanism.
 
-    The definition is the document's ratio and delta; its epsilon is for reading only.
+    The definition is the document's exp_epsilon and delta; its epsilon is for reading only.
     """
     try:
         datasets: Mapping[str, Any] = data["datasets"]
         graph = ColouredGraph([(a, b) for a, b in data["edges"]], {d: entry["colour"] for d, entry in datasets.items()})
         truth = [_truth(d, entry) for d, entry in datasets.items()]
-        privacy = ApproxDP.from_exp_epsilon(data["privacy"]["ratio"], data["privacy"]["delta"])
+        privacy = ApproxDP.from_exp_epsilon(data["privacy"]["exp_epsilon"], data["privacy"]["delta"])
     except DuotoneError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -113,7 +113,7 @@ def _written(mechanism: Mechanism, privacy: ApproxDP) -> RowsJson:
     ]
     before = {
         "privacy": {
-            "ratio": show(privacy.exp_epsilon),
+            "exp_epsilon": show(privacy.exp_epsilon),
             "epsilon": privacy.epsilon,
             "delta": _text_if_exact(privacy.delta),
         },

@@ -1,6 +1,6 @@
 """Reading and writing a definition: the text in ledgers, the object in certificates.
 
-On disk e^ε keeps its first name, `ratio`.
+On disk, in ledgers and certificates, e^ε keeps its first name, `ratio`; everywhere else it is `exp_epsilon`.
 """
 
 from __future__ import annotations
@@ -87,4 +87,4 @@ def definition_document(privacy: Definition) -> dict[str, str | float]:
     delta."""
     if isinstance(privacy, RenyiDP):
         return {**definition_object(privacy), "epsilon": privacy.epsilon}
-    return {"ratio": show(privacy.exp_epsilon), "epsilon": privacy.epsilon, "delta": show(privacy.delta)}
+    return {"exp_epsilon": show(privacy.exp_epsilon), "epsilon": privacy.epsilon, "delta": show(privacy.delta)}
