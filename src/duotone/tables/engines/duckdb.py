@@ -77,13 +77,10 @@ class DuckDB:
 
     def selected(self, readings: Mapping[str, Reading], rows: str) -> Any:
         """A table of converted columns, as a temporary view, because Ibis would rewrite the query."""
-        (columns, types), name = selected(readings), fresh()
-        self.connection.con.execute(f"create temp view {quoted(name)} as select {', '.join(columns)} from {rows}")
-        place = ops.Namespace(catalog="temp", database="main")
-        return ops.DatabaseTable(name, ibis.schema(types), self.connection, place).to_expr()
+        return self._view(fresh(), readings, rows)
 
     def selected_of(self, readings: Mapping[str, Reading], rows: Any) -> Any:
-        """The same for rows in memory, which are released when the table is no longer used."""
+        """The same for rows in memory, which are released with the view, or when the table is no longer used."""
         made, forget = self._registered(readings, rows)
         weakref.finalize(made.op(), forget)
         return made
@@ -92,18 +89,27 @@ class DuckDB:
         """An Arrow table as one of the connection, and a function that drops it."""
         return self._registered({name: Reading("other", kind, quoted(name)) for name, kind in types.items()}, rows)
 
+    def _view(self, name: str, readings: Mapping[str, Reading], rows: str) -> Any:
+        columns, types = selected(readings)
+        self.connection.con.execute(f"create temp view {quoted(name)} as select {', '.join(columns)} from {rows}")
+        place = ops.Namespace(catalog="temp", database="main")
+        return ops.DatabaseTable(name, ibis.schema(types), self.connection, place).to_expr()
+
     def _registered(self, readings: Mapping[str, Reading], rows: Any) -> tuple[Any, Callable[[], None]]:
         name = fresh()
-        self.connection.con.register(name, rows)
-        made = self.selected(readings, name)
-        return made, partial(self.forget, made.op().name, name)
+        self.connection.con.register(_frame(name), rows)
+        return self._view(name, readings, _frame(name)), partial(self.forget, name)
 
-    def forget(self, view: str, rows: str | None = None) -> None:
-        """Drop a view, and release a frame's rows, when the table is no longer used."""
+    def forget(self, view: str) -> None:
+        """Drop a view, and release a frame's rows under it."""
         with contextlib.suppress(Exception):  # it is closed
             self.connection.con.execute(f"drop view if exists temp.main.{quoted(view)}")
-            if rows is not None:
-                self.connection.con.unregister(rows)
+            self.connection.con.unregister(_frame(view))
+
+
+def _frame(view: str) -> str:
+    """The name of the rows in memory that a view converts."""
+    return f"{view}_rows"
 
 
 Connect = Callable[..., tuple[DuckDB, Callable[[], None]]]
