@@ -13,12 +13,14 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
+	@echo "setting up $(VENV) with everything that tests need: some minutes"
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) --no-compile -e ".[cli,tables,draw,audit,postgres,spark,service,dev]"
 	-$(BIN)/python -m compileall -q -j 0 -x '/tests/|/(pip|setuptools|mypy|mypyc|debugpy)/' $(VENV)/lib src
 	touch $@ $(DEMO)
 
 $(DEMO): pyproject.toml constraints.txt
+	@echo "setting up $(VENV): about a minute"
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) -e ".[cli,tables,draw,service]"
 	touch $@

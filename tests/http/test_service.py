@@ -56,7 +56,9 @@ def test_no_note_sends_an_analyst_to_the_table(tmp_path: Path) -> None:
     (tmp_path / "votes.csv").write_text("vote,age,town\n" + "Y,30,Ely\n" * 500)
     with serving(make_office(tmp_path, csv, STAYS, CALLS)) as own:
         _, answer = own.ask("ana", "votes", question="avg(age) > 20", epsilon="0.5")
-        assert answer["notes"] == ["age is text: values that are not numbers count as NULL"]
+        text, clipped = answer["notes"]
+        assert text == "age is text: values that are not numbers count as NULL"
+        assert clipped.startswith("avg(age) > 20 is about clipped values")
 
 
 def test_the_document_is_the_commands(own: Served, tmp_path: Path) -> None:

@@ -63,7 +63,8 @@ def test_an_answer_says_how_sure_it_is() -> None:
     assert "Pr[wrong] by people from flipping: 1: 0.269, 2: 0.0989" in page
     assert "never wrong from 15 people on" in page
     assert "clipped before anything is counted: days to [0, 30]" in page
-    assert answer.notes == ()
+    (note,) = answer.notes
+    assert note.startswith("avg(days) > 5 is about clipped values: with 1% of them cut to [0, 30], by 30 on average")
     assert answer.facts.clipping == (
         "clipped before anything is counted: days to [0, 30] in steps of 1/100000, a person's values to their avg, "
         "rounded down; Pr[wrong] does not include the effect of clipping"

@@ -364,7 +364,7 @@ def test_whatever_differs_is_named(ledger: Ledger) -> None:
     ]
     bounds = {"x": (0, 1)}
     asked = [prepare(TABLE, "avg(x) > 0.5", ApproxDP(e, delta), costs=costs, bounds=bounds) for e, delta, costs in budgets]
-    notes = [question.charge(ledger, "t").notes for question in asked]
+    notes = [question.charge(ledger, "t").notes[1:] for question in asked]  # after that on clipping
     seq, free = ledger.statement("t").charges[0].seq, "asked alone at epsilon {}, delta {} it is free"
     assert notes == [
         (),

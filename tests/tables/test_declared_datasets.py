@@ -43,7 +43,7 @@ def test_what_a_type_is_for(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("x,late\n" + "7,yes\n" * 80 + "2,no\n" * 20 + "-,-\n" * 5)
     typed = Dataset(tmp_path / "t.csv", types={"x": "number", "late": "yes/no"}, bounds={"x": (0, 10)})
     with prepare(typed, "avg(x) > 5", SURE) as asked:
-        assert asked.notes == ()  # nothing is left to guess
+        assert [note.code for note in asked.facts.notes] == ["clipped values"]  # nothing is left to guess
     assert ask(typed, "avg(x) > 5", SURE)
     assert ask(typed, "avg(late) > 0.7", SURE)
     assert not ask(typed, "avg(late) > 0.9", SURE)

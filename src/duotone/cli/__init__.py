@@ -3,8 +3,8 @@ it.
 
 Start with `app` (the commands by name, and exit codes). One file per group of commands: `design` (design, line, check,
 audit, paper), `tables` (ask, groups), `test` (test), `declare` (declare, inspect), `budget`, `ledger` (ledger …;
-`statement` shows what is in one), `serve` (serve, token …, mcp); they share `terminal`. `tables` has the options that
-declare a dataset, and `charging` answers questions, with or without a ledger.
+`statement` shows what is in one), `serve` (serve, token …, mcp); they share `terminal` and what shells `complete`.
+`tables` has the options that declare a dataset, and `charging` answers questions, with or without a ledger.
 """
 
 from importlib.util import find_spec

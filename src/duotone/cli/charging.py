@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from duotone.cli.terminal import PRICE, Group, budget, say
+from duotone.cli.complete import datasets
+from duotone.cli.terminal import PRICE, Group, budget, say, waiting
 from duotone.errors import DuotoneError
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from duotone.tables.check_question import ToPrice
     from duotone.tables.prepared import Prepared
 
-T = TypeVar("T")
 RECORDED = "; an answer that was charged is recorded in the ledger, and asking again is free"
 LOST: ContextVar[str] = ContextVar("LOST", default="")
 """What happens to answers that cannot be shown; set before the first is drawn."""
@@ -81,7 +80,7 @@ LEDGER = Group(
     {
         "ledger": (Annotated[str | None, typer.Option(metavar="LEDGER", help=PLACE)], None),
         "no_ledger": (Annotated[bool, typer.Option("--no-ledger", help="Charge no ledger, not even the default.")], False),
-        "dataset": (Annotated[str | None, typer.Option(metavar="NAME", help=NAMED)], None),
+        "dataset": (Annotated[str | None, typer.Option(metavar="NAME", help=NAMED, autocompletion=datasets)], None),
         "again": (Annotated[bool, typer.Option("--again", help=AGAIN)], False),
         "asker": (Annotated[str | None, typer.Option(metavar="NAME", help="Who asks, for the ledger.")], None),
     },
@@ -113,30 +112,19 @@ PRICED = Group({**PRICE.options, "one_of": (OneOf, None), "price": (Price, None)
 
 
 def answered(prepared: Prepared, how: Charging) -> Answers:
-    """A release, with a progress message on a terminal: a large table takes a while."""
-    return with_status(prepared.source.name, lambda: _released(prepared, how))
-
-
-def with_status(table: str, work: Callable[[], T]) -> T:
-    """Run work with a progress message on a terminal."""
-    from rich.console import Console
-
-    if not sys.stderr.isatty():
-        return work()
-    with Console(stderr=True).status(f"asking {table}"):
-        return work()
-
-
-def _released(prepared: Prepared, how: Charging) -> Answers:
+    """A release; a large table takes a while."""
+    reading = waiting(f"asking {prepared.source.name}")
     if how.place is None:
         LOST.set("; an answer that was drawn is lost, and asking again is a new release")
-        return prepared.release()
+        with reading:
+            return prepared.release()
     from duotone.ledger.ledger import open_ledger
 
     LOST.set(RECORDED)
     with open_ledger(how.place) as ledger:
         dataset = prepared.dataset_in(ledger, how.dataset)
-        reply = prepared.charge(ledger, dataset, again=how.again, asker=how.asker)
+        with reading:
+            reply = prepared.charge(ledger, dataset, again=how.again, asker=how.asker)
     if reply.receipt is not None:
         say_receipt(how, dataset, ledger, reply.receipt, delta=bool(prepared.terms.privacy.delta))
     return reply

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from duotone.cli.complete import several_columns
 from duotone.cli.tables import OPENING, table
-from duotone.cli.terminal import AsJson, listed, print_table, say, takes, wrote
+from duotone.cli.terminal import AsJson, listed, print_table, say, takes, waiting, wrote
 from duotone.errors import DuotoneError
 from duotone.words.sentences import printable
 
@@ -34,7 +35,8 @@ def declare(
         raise DuotoneError("--force is for a file: name it by --out")
     if out is not None and out.exists() and not force:
         raise DuotoneError(f"{out} is there already: name another file, or write over it with --force")
-    text = first_declaration(declared, Path.cwd() if out is None else out.absolute().parent)
+    with waiting(f"reading {declared.source}"):
+        text = first_declaration(declared, Path.cwd() if out is None else out.absolute().parent)
     say(
         "NOT PRIVATE, for the table's owner only: types are by the rows; answer the rest from public knowledge",
         line="duotone: ",
@@ -56,7 +58,12 @@ WARNING = "NOT PRIVATE: for the table's owner only; computed from the rows witho
 def inspect(
     declared: Declared,
     by: Annotated[
-        str | None, typer.Option(metavar="COL[,COL]", help="The columns to group by: shows in how many groups people are.")
+        str | None,
+        typer.Option(
+            metavar="COL[,COL]",
+            help="The columns to group by: shows in how many groups people are.",
+            autocompletion=several_columns,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -64,7 +71,8 @@ def inspect(
     read as. NOT PRIVATE: for the table's owner only."""
     from duotone.tables.inspection import TEXTS, as_document, inspect_clipping
 
-    seen = inspect_clipping(declared, by=None if by is None else listed(by))
+    with waiting(f"reading {declared.source}"):
+        seen = inspect_clipping(declared, by=None if by is None else listed(by))
     if as_json:
         print(json.dumps({"warning": WARNING, **as_document(seen)}))
         return

@@ -24,6 +24,7 @@ from duotone.cli.terminal import (
     print_table,
     say,
     takes,
+    waiting,
     write_json,
     wrote,
 )
@@ -132,7 +133,8 @@ def check(
         if (epsilon, exp_epsilon, delta) != (None, None, None):
             raise DuotoneError("a certificate states its own budget: leave out --epsilon, --exp-epsilon and --delta")
         try:
-            holds, sentence = True, prove(data)
+            with waiting(f"proving {mechanism.name}"):
+                holds, sentence = True, prove(data)
         except Unproved as failure:
             holds, sentence = False, str(failure)
         text = printable(sentence if holds else f"NOT proved: {sentence}")
@@ -140,7 +142,8 @@ def check(
         raise typer.Exit(0 if holds else 1)
     parsed, claimed = document.from_document(data)
     privacy = claimed if (epsilon, exp_epsilon, delta) == (None, None, None) else budget(epsilon, exp_epsilon, delta or "0")
-    result = parsed.check(privacy)
+    with waiting(f"checking {mechanism.name}"):
+        result = parsed.check(privacy)
     edge = [label(d) for d in result.edge or ()]
     slack = None if result.slack is None else show(result.slack)
     if as_json:

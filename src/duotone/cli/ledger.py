@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from duotone.cli.complete import datasets, words
 from duotone.cli.statement import print_charges, print_statement, print_worth, written
 from duotone.cli.terminal import AsJson, Delta, Epsilon, ExpEpsilon, budget
 from duotone.errors import DuotoneError
@@ -23,7 +24,23 @@ if TYPE_CHECKING:
 ledgers = typer.Typer(help="What has been spent: budgets of datasets.", no_args_is_help=True)
 
 Place = Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or a postgresql:// URL.")]
-Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="The dataset; needed if there are several.")]
+Dataset = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The dataset; needed if there are several.", autocompletion=datasets)
+]
+Neighbours = Annotated[
+    str | None,
+    typer.Option(
+        metavar="add-remove|replace",
+        help="How neighbours differ; else add-remove.",
+        autocompletion=words("add-remove", "replace"),
+    ),
+]
+Account = Annotated[
+    str,
+    typer.Option(
+        metavar="sum|renyi", help="How answers add up: sum for few, renyi for many.", autocompletion=words("sum", "renyi")
+    ),
+]
 By = Annotated[str | None, typer.Option(metavar="NAME", help="Who does this, for the record.")]
 
 
@@ -43,10 +60,8 @@ def register(
     unit: Annotated[
         str | None, typer.Option(metavar="COL", help="What is protected: the column that names people, or row (else).")
     ] = None,
-    neighbours: Annotated[
-        str | None, typer.Option(metavar="add-remove|replace", help="How neighbours differ; else add-remove.")
-    ] = None,
-    account: Annotated[str, typer.Option(metavar="sum|renyi", help="How answers add up: sum for few, renyi for many.")] = "sum",
+    neighbours: Neighbours = None,
+    account: Account = "sum",
     answers: Annotated[
         int | None, typer.Option(metavar="N", help="With --account renyi: how many answers are expected; else 1,000.")
     ] = None,

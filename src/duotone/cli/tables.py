@@ -26,6 +26,7 @@ from duotone.cli.charging import (
     quotes_of,
     require_fit,
 )
+from duotone.cli.complete import Offer, column_types, column_values, columns, several_columns, words
 from duotone.cli.terminal import (
     AsJson,
     CertificateFile,
@@ -87,6 +88,12 @@ OPTIONS = {
     "also": (NAMED, "A further private file, or table of the database, about the same persons; may be repeated."),
 }
 """An option for each key of a `Dataset`: its form and its help."""
+OFFERED: Mapping[str, Offer] = {
+    "unit": columns, "columns": several_columns, "json_columns": several_columns, "bounds": column_values,
+    "types": column_types, "neighbours": words("add-remove", "replace"),
+    "per_unit": words("avg", "sum", "min", "max"),
+}  # fmt: skip
+"""What a shell offers for an option's value."""
 REPEATED = ("bounds", "types", "public", "also")
 KINDS: Mapping[str, Any] = {
     **dict.fromkeys(REPEATED, list[str]), **dict.fromkeys(("max_rows", "max_groups", "at_least", "longest_text"), int),
@@ -109,7 +116,7 @@ def table(*keys: str) -> Group:
 
 def _option(key: str) -> tuple[Any, Any]:
     kind, (value, said), flag = KINDS.get(key, str), OPTIONS[key], f"--{key.replace('_', '-')}"
-    option = typer.Option(flag, metavar=value, help=said)
+    option = typer.Option(flag, metavar=value, help=said, autocompletion=OFFERED.get(key))
     return (Annotated[bool, option], False) if kind is bool else (Annotated[kind | None, option], None)
 
 
@@ -313,7 +320,9 @@ def _alone(prepared: Prepared) -> Iterator[list[Prepared]]:
 
 @takes(declared=table(*OPENING, "max_groups", "at_least"), how=LEDGER, privacy=PRICED)
 def groups(
-    by: Annotated[str, typer.Option(metavar="COL[,COL]", help="The columns of the groups' keys.")],
+    by: Annotated[
+        str, typer.Option(metavar="COL[,COL]", help="The columns of the groups' keys.", autocompletion=several_columns)
+    ],
     privacy: Any,
     declared: Declared,
     how: Charging,

@@ -7,7 +7,10 @@ import csv
 import functools
 import inspect
 import json
+import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -89,6 +92,40 @@ def say(text: object, *, line: str = "") -> None:
     """Print a safe line on standard error; nothing if standard error cannot be written."""
     with contextlib.suppress(OSError, ValueError):
         print(f"{line}{printable(text)}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Show on a terminal what the command does, and for how many seconds, from the first one on until the block ends.
+
+    It says nothing of rows: time is what everybody can measure who runs the command (docs/limits.md), while how much there
+    is to read, and how far the reading is, would depend on them. A thread of its own writes it, which is given nothing but
+    this text, so that interrupts find levels where they would without it. Services answer without the command.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    ended = threading.Event()
+    shown = threading.Thread(target=_seconds, args=(printable(what), ended), daemon=True)
+    shown.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        shown.join(1)  # a terminal that is stopped must not stop the command
+
+
+def _seconds(what: str, ended: threading.Event) -> None:
+    """Write the seconds over each other, and blanks over the last."""
+    began, length = time.monotonic(), 0
+    with contextlib.suppress(OSError, ValueError):
+        while not ended.wait(1):
+            width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+            text = f"{what}: {time.monotonic() - began:.0f} s"[1 - width :]
+            length = max(length, len(text))
+            print(f"\r{text}", end="", file=sys.stderr, flush=True)
+        if length:
+            print(f"\r{' ' * length}\r", end="", file=sys.stderr, flush=True)
 
 
 def print_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

@@ -2,8 +2,8 @@
 
 Imports `questions`, `ledger` and `release`. Start with `ask`, then `check_question` and `prepared`: a question is
 checked, charged and released. `answers` are the results, with all public facts about the question; `hypotheses` tests
-hypotheses by noisy counts; `preview` shows its
-accuracy in its own units; `billing` finds the ledger and the names of the question and its table there. `declared`
+hypotheses by noisy counts; `preview` shows its accuracy in its own units, and `clipping` what bounds may change;
+`billing` finds the ledger and the names of the question and its table there. `declared`
 opens a dataset's tables and checks its declarations against their columns, `sql` parses the question into comparisons,
 `compile_question` and `comparisons` translate each into a request to an engine and its result into levels, which
 `listed_groups` make one level of how many groups say yes. `engines` execute requests (`work`, with `patterns`, bounds

@@ -25,6 +25,7 @@ from duotone.questions.enough_groups import Step
 from duotone.questions.protocol import combined_level
 from duotone.questions.threshold import CROWD
 from duotone.questions.which import first_that_holds
+from duotone.tables.clipping import clipping_notes
 from duotone.tables.comparisons import CompiledComparison, Results
 from duotone.tables.comparisons.counts import counts_comparison, distinct_threshold, mode_is
 from duotone.tables.comparisons.difference import mean_difference, variance_threshold
@@ -209,7 +210,11 @@ def compile_question(
         anything &= alone and columns_read((asked.tree, asked.where)).isdisjoint(asked.by)
     exact = anything and _exact_at_all(tree, iter(comparisons), one)
     counted = declared.max_rows is not None and any(_adds_rows(atom, declared) for atom in _atoms(tree))
-    notes = (*([] if groups is None else [groups.note]), *_notes(asked, declared, comparisons))
+    notes = (
+        *([] if groups is None else [groups.note]),
+        *_notes(asked, declared, comparisons),
+        *_clipping_notes(tree, comparisons, declared),
+    )
     known = asked.counted is not None and all(map(_however_far, comparisons))
     count = _count_limit(tree, one, asked.where, replaced=declared.replaced) if known else None
     return Compiled(tree, comparisons, rows, exact, counted, _used(asked, declared, compiled), notes, count, groups)
@@ -263,6 +268,13 @@ def _notes(asked: ParsedQuestion, declared: Dataset, comparisons: Sequence[Compi
     rounded = [] if declared.per_unit != "avg" else _rounded(asked, declared, comparisons)
     no_test = [Notice("no test")] if any(map(_of_shares, _atoms(asked.tree))) else []
     return (*([Notice("rows are people")] if different else []), *asked.notes, *rounded, *equalities, *no_test)
+
+
+def _clipping_notes(tree: Tree | Choice, comparisons: Sequence[CompiledComparison], declared: Dataset) -> Iterator[Notice]:
+    """Notes on what clipping can change."""
+    rows = [declared.max_rows if _adds_rows(atom, declared) else None for atom in _atoms(tree)]
+    if any(compared.grids for compared in comparisons) or any(most is not None for most in rows):
+        yield from clipping_notes(zip(_atoms(tree), comparisons, rows, strict=True), declared)
 
 
 def _of_shares(atom: Atom) -> bool:

@@ -207,6 +207,18 @@ SENTENCES: Mapping[str, Text] = {
     " values as NULL",
     "bounds follow": "{value} is clipped to [{low}, {high}], as follows from the bounds of its columns; for others,"
     " declare them{p.bounds:{value}}",
+    "clipped values": "{comparisons:are} about clipped values: with 1% of {of} cut to {ends}, by {by} on average{beyond}, the"
+    " {what} as stored is up to {one} {way}, with 10% up to {ten}, so near {near} the answer may be another",
+    "or rows beyond": ", or beyond {most} of one {unit}",
+    "rows beyond": "{comparisons:are} about at most {most} of one {unit}: with 1% of {of} beyond, the {what} as stored is up to"
+    " {one} {way}, with 10% up to {ten}, so near {near} the answer may be another",
+    "clipped variance": "{comparisons:are} about clipped values: with 1% of them cut to {ends}, each by up to {by}, the"
+    " variance as stored is up to {one} higher, with 10% up to {ten}, so near the limit the answer may be another",
+    "clipped before reduced": "{comparisons:are} about clipped rows: if rows of 1% of the people are cut to {ends}, the share"
+    " that meets the limit is up to {one} away, of 10% up to {ten}",
+    "clipped quantiles": "{comparisons:are} about clipped values: a quantile outside {ends} counts as the nearer end",
+    "bounds decide": "{comparisons:are} true of all values within {ends}, to which they are clipped: of any table with a value,"
+    " whatever is stored there",
     "percent": "{written} is read as {share}",
     "equality": "{comparison}: one person is always enough for a {end}, so the other answer is never sure; ask for a"
     " range, if it may be one",

@@ -60,6 +60,11 @@ def bounds_of_people(people: PeopleTable, bounds: Mapping[str, Bounds]) -> dict[
     }
 
 
+def range_of(value: Operand) -> Range | None:
+    """The range of a computed value that follows without bounds, for any values of its columns; None if none does."""
+    return _range(value, {}) if value.made is not None else None
+
+
 def _range(part: Part | None, bounds: Mapping[str, Bounds]) -> Range | None:
     """The range of a value of the row; None if it is not known."""
     if isinstance(part, Fraction):
