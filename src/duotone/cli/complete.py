@@ -61,10 +61,9 @@ def datasets(ctx: typer.Context, incomplete: str) -> list[str]:
     from duotone.tables.billing import default_ledger
 
     with contextlib.suppress(DuotoneError, OSError):
-        place = ctx.params.get("ledger") or _first(ctx, "place")
-        if "place" not in ctx.params and not ctx.params.get("ledger"):
-            default = default_ledger(_first(ctx, "source"))
-            place = None if default is None else default.place
+        place = _first(ctx, "place") if "place" in ctx.params else ctx.params.get("ledger")
+        if place is None and "source" in ctx.params and (default := default_ledger(_first(ctx, "source"))) is not None:
+            place = default.place
         if place is not None and Path(place).is_file():
             with open_ledger(place) as ledger:
                 return _starting(ledger.datasets(), incomplete)
