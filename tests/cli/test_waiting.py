@@ -104,7 +104,7 @@ def test_a_command_shows_it_beside_its_json(
 
     def slowly(data: object) -> str:
         time.sleep(1.5)
-        return prove(data)  # type: ignore[arg-type]
+        return prove(data)
 
     monkeypatch.setattr(certificate, "prove", slowly)
     ours, theirs = pty.openpty()

@@ -108,7 +108,7 @@ def test_the_median_of_averages_of_cut_rows_may_change(how: str) -> None:
     """By people with a row that is cut, and no others; so it is said. A person's largest value is not changed."""
     assert noted("median(x) > 2", **U, per_unit="max") == []
     note = only("median(x) > 2", **U, **X, per_unit=how)
-    assert (note.code, moved(note)) == ("clipped before reduced", 1)
+    assert (note.code, moved(note)) == ("clipped before reduced", Fraction(1))
     reduced = average if how == "avg" else sum
     assert any((reduced(rows) > 2) != (reduced(list(map(cut, rows))) > 2) for rows in itertools.product(BEYOND, repeat=2))
 
@@ -119,11 +119,12 @@ def test_rows_beyond_those_of_one_person(question: str, most: int) -> None:
     declared = X if "x" in question else {}
     note = only(question, **U, max_rows=2, **declared)
     assert moved(note) == most * (1000 if "count" in question else 1)
-    scores = {"count": [1], "share": [Fraction(1, 2), Fraction(-1, 2)]}.get(question[:5], [x - 2 for x in range(LOW, HIGH + 1)])
+    known: dict[str, list[Fraction]] = {"count": [Fraction(1)], "share": [Fraction(1, 2), Fraction(-1, 2)]}
+    scores = known.get(question[:5], [Fraction(x - 2) for x in range(LOW, HIGH + 1)])
     for n in (3, 4, 5):
         for rows in itertools.product(scores, repeat=n):
-            ends = sorted((2 * min(*scores, 0), 2 * max(*scores, 0)))
-            assert abs(sum(rows) - min(max(sum(rows), ends[0]), ends[1])) <= (n - 2) * most
+            total, (low, high) = sum(rows, Fraction(0)), (2 * min([*scores, Fraction(0)]), 2 * max([*scores, Fraction(0)]))
+            assert abs(total - min(max(total, low), high)) <= (n - 2) * most
 
 
 @pytest.mark.parametrize(

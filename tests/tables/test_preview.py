@@ -15,9 +15,10 @@ import pyarrow as pa
 import pytest
 
 from duotone import DuotoneError, prepare
+from duotone.privacy.numbers import written
 from duotone.questions import Difference, Variance
 from duotone.questions.units import Units
-from duotone.tables.preview import _root, rounded, written
+from duotone.tables.preview import _root, rounded
 
 Person = tuple[str, int | None]
 People = Sequence[Person]

@@ -22,12 +22,11 @@ from duotone.model.checks import COHORT
 from duotone.model.cost import Charge, Cost, as_json, as_share
 from duotone.model.terms import DefiniteTerms, PaidTerms, WhichTerms
 from duotone.privacy.approx_dp import ApproxDP
-from duotone.privacy.numbers import show
+from duotone.privacy.numbers import show, written
 from duotone.privacy.renyi import RenyiDP
 from duotone.privacy.text import Definition
 from duotone.tables.answers import Answers
 from duotone.tables.prepared import Prepared, quote_all
-from duotone.tables.preview import written
 from duotone.tables.sql.comparison import ParsedQuestion, TopGroup
 from duotone.tables.sql.syntax import one_line, without_comments
 

@@ -61,6 +61,19 @@ def show(x: Number) -> str:
     return str(gmpy2.mpq(x.numerator, x.denominator)) if isinstance(x, Fraction) else repr(float(x))
 
 
+def written(value: Fraction) -> str:
+    """A number for display, exactly: as a decimal or, if it has none, as a fraction.
+
+    >>> written(Fraction(12345)), written(Fraction(40125, 10000)), written(Fraction(1, 3))
+    ('12,345', '4.0125', '1/3')
+    """
+    places = next((places for places in range(25) if (value * 10**places).denominator == 1), None)
+    if places is None:
+        return show(value)
+    units, part = divmod(abs(int(value * 10**places)), 10**places)
+    return f"{'-' * (value < 0)}{units:,}" + (f".{part:0{places}d}" if places else "")
+
+
 def _parsed(text: str) -> Fraction:
     """A decimal or a fraction with any number of digits, but without an exponent that expands to gigabytes."""
     _, mark, exponent = text.lower().partition("e")

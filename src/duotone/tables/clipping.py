@@ -27,10 +27,10 @@ from fractions import Fraction
 
 from duotone.model.dataset import Dataset, Grid
 from duotone.model.notice import Notice
+from duotone.privacy.numbers import written
 from duotone.questions.units import DifferenceUnits, ValuedUnits
 from duotone.tables.comparisons import CompiledComparison
 from duotone.tables.comparisons.threshold import is_average
-from duotone.tables.preview import written
 from duotone.tables.sql.comparison import Atom, LinearThreshold, MeanDifference, QuantileThreshold, TopGroup, VarianceThreshold
 from duotone.tables.sql.computed_bounds import range_of
 from duotone.tables.sql.condition import Operand, holds, parts_of
@@ -211,7 +211,7 @@ def _counting(value: object, grids: Grids, rows: int | None) -> Fraction:
 
 def _way(value: Operand | None, grids: Grids) -> str:
     """Where values can be cut on one side only, to which side that moves them."""
-    known = None if value is None else range_of(value)
+    known = None if value is None or value.made is None else range_of(value)
     if known is None or value is None:
         return "away"
     grid = grids[value.column]

@@ -16,7 +16,7 @@ from typing import Any
 from duotone.errors import DuotoneError
 from duotone.html import cell, table
 from duotone.model.accuracy import Accuracy, Clearness
-from duotone.privacy.numbers import show
+from duotone.privacy.numbers import written
 from duotone.questions.threshold import CROWD
 from duotone.questions.units import TotalUnits, Units
 from duotone.tables.comparisons import CompiledComparison
@@ -274,19 +274,6 @@ def rounded(value: Fraction, limit: Fraction | None, *, up: bool) -> Fraction:
     apart = apart or abs(value) / 10**DIGITS
     step = Fraction(10) ** (math.floor(math.log10(apart)) - DIGITS + 1)
     return (math.ceil(value / step) if up else math.floor(value / step)) * step
-
-
-def written(value: Fraction) -> str:
-    """A number for display, exactly: as a decimal or, if it has none, as a fraction.
-
-    >>> written(Fraction(12345)), written(Fraction(40125, 10000)), written(Fraction(1, 3))
-    ('12,345', '4.0125', '1/3')
-    """
-    places = next((places for places in range(25) if (value * 10**places).denominator == 1), None)
-    if places is None:
-        return show(value)
-    units, part = divmod(abs(int(value * 10**places)), 10**places)
-    return f"{'-' * (value < 0)}{units:,}" + (f".{part:0{places}d}" if places else "")
 
 
 def words(atom: Atom, *, of_rows: bool = False) -> tuple[str, str, bool]:

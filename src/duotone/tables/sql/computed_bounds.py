@@ -62,7 +62,7 @@ def bounds_of_people(people: PeopleTable, bounds: Mapping[str, Bounds]) -> dict[
 
 def range_of(value: Operand) -> Range | None:
     """The range of a computed value that follows without bounds, for any values of its columns; None if none does."""
-    return _range(value, {}) if value.made is not None else None
+    return _range(value, {})
 
 
 def _range(part: Part | None, bounds: Mapping[str, Bounds]) -> Range | None:
