@@ -21,7 +21,6 @@ Offer = Callable[[typer.Context, str], list[str]]
 """What is offered for a command's options so far and the beginning of a word."""
 LONGEST = 2**16
 """Characters of a first line that are read."""
-TYPES = ("number", "date", "time", "yes/no", "text")
 
 
 def words(*every: str) -> Offer:
@@ -51,6 +50,8 @@ def column_values(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def column_types(ctx: typer.Context, incomplete: str) -> list[str]:
     """A column and its type."""
+    from duotone.model.text_types import TYPES
+
     name, equal, kind = incomplete.rpartition("=")
     return [f"{name}={one}" for one in _starting(TYPES, kind)] if equal else column_values(ctx, incomplete)
 
