@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import sys
 
 from duotone.errors import MissingExtra
 
 SELDOM = 100_000
-"""New objects between collections. Imports make 240,000 that stay: Python would look through them 340 times, a third of a
-second with the last time at exit, when the operating system takes all memory back anyway."""
+"""New objects between collections. Imports make 240,000 that stay: Python would look through them 340 times."""
 
 
 def main() -> None:
     """Run the command, or say which extra it needs."""
     gc.set_threshold(SELDOM)
-    atexit.register(gc.freeze)
     try:
         from duotone.cli import app
     except MissingExtra as error:

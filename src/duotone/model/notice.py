@@ -20,11 +20,15 @@ LARGE_EPSILON, LARGE_DELTA = 10, Fraction(1, 1000)
 """Above these values a guarantee is weak, whatever the table."""
 WARNED = frozenset(
     {"large epsilon", "large delta", "coin toss", "almost a coin toss", "rows are people", "having is an answer", "equality",
-     "average rounded", "average rounded, with a cure", "numbers from text", "dates from text", "Booleans from text"}
+     "average rounded", "average rounded, with a cure", "numbers from text", "dates from text", "Booleans from text",
+     "bounds decide"}
 )  # fmt: skip
 """Codes of notes that are warnings: whoever reads the answer alone would take it for what it is not, since it is about other
 values or people than the question's words say, or less private or less sure than one expects. What an owner declares, and what
 belongs to every answer of a kind, is a fact, which stands beside the answer."""
+CLIPPED = frozenset({"clipped values", "clipped variance", "clipped before reduced", "clipped quantiles", "rows beyond"})
+"""Codes of notes by how much clipping may move what is asked. Who declares bounds expects them, so that they warn of nothing;
+but a report, and whatever shows more than the answer, has them."""
 PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 
 
@@ -56,6 +60,11 @@ class Notice:
     def warns(self) -> bool:
         """Whether it must not be missed."""
         return self.code in WARNED
+
+    @property
+    def reported(self) -> bool:
+        """Whether a report has it."""
+        return self.warns or self.code in CLIPPED
 
 
 def warn(notes: Iterable[object]) -> None:

@@ -85,6 +85,11 @@ class Facts:
         return tuple(note for note in self.notes if note.warns)
 
     @property
+    def reported(self) -> tuple[Notice, ...]:
+        """The notes of a report: these, and by how much clipping may move what is asked."""
+        return tuple(note for note in self.notes if note.reported)
+
+    @property
     def clipping(self) -> str | None:
         """What is clipped before it is counted, in a sentence; None for nothing. Pr[wrong] is about the answer after
         clipping: only the table's owner can see how much clipping changes (`duotone.tables.inspection`)."""
@@ -102,7 +107,7 @@ class Facts:
 
     def report(self, budget: str, audience: Audience = "python") -> str:
         """How an answer is made, for a report: the `budget`, whom it protects, what is clipped, how often it is
-        wrong, and notes that must not be missed."""
+        wrong, and its notes."""
         terms, share, hidden = self.terms, None, None
         if isinstance(terms, PaidTerms):
             share = f"each answer with {written_budget(terms.share)}" if terms.share != terms.privacy else None
@@ -118,7 +123,7 @@ class Facts:
             None if self.vouched is None else str(self.vouched),
             wrong,
             hidden,
-            *(f"note: {sentence(note, audience)}" for note in self.warnings),
+            *(f"note: {sentence(note, audience)}" for note in self.reported),
         ]
         return "; ".join(filter(None, said))
 
@@ -361,7 +366,7 @@ class Answers(Released):
         if self.margins:
             said += f", {self.how_sure if facts.by else sure.brief(self.sure.numbers())}"
         brief = f"; {facts.terms.accuracy.brief}" if isinstance(facts.terms, PaidTerms) else ""
-        notes = "".join(f"; note: {note}" for note in facts.warnings)
+        notes = "".join(f"; note: {note}" for note in facts.reported)
         return f"<Answers: {said}; {facts.terms}; {facts.basis}{brief}{notes}>"
 
     def _repr_html_(self) -> str:
@@ -400,12 +405,15 @@ class Answers(Released):
         >>> stays = pa.table({"patient": range(200), "days": [3, 9] * 100})
         >>> about = {"unit": "patient", "per_unit": "avg", "bounds": {"days": (0, 30)}}
         >>> longer = ask(stays, "avg(days) > 5", epsilon=1, delta=1e-6, **about)
-        >>> print(longer.quote().replace("; ", ";\\n").replace("), with d", "),\\nwith d"))  # doctest: +ELLIPSIS
+        >>> said = longer.quote().replace("; ", ";\\n").replace("), with d", "),\\nwith d")
+        >>> print(said.replace("stored is up", "stored is\\nup"))  # doctest: +ELLIPSIS
         In the table, “avg(days) > 5” was answered yes, certain (at least ... patients would have to be different to change it),
         with differential privacy, ε = 1, δ = 1e-06 per patient under addition or removal;
         a person is a patient (rows without one do not count), with the avg of its rows;
         clipped: days to [0, 30] in steps of 1/100000, a person's values to their avg, rounded down;
-        wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it.
+        wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it;
+        note: avg(days) > 5 is about clipped values: with 1% of them cut to [0, 30], by 30 on average, the average as stored is
+        up to 0.3 away, with 10% up to 3, so near the limit the answer may be another.
         """
         warning = "" if self.private else "NOT PRIVATE, by a test seed: "
         before = "" if self.receipt is None or self.receipt.before is None else f"; {self.receipt.before.fact}"
