@@ -1,7 +1,8 @@
-"""CSV files: hostile lines and fields, read by a model of docs/reading.md, and asked as anything that a field can be."""
+"""CSV files: hostile lines and fields, read by a model of docs/reading.md, and asked as every type that may be declared."""
 
 from __future__ import annotations
 
+import datetime
 import random
 import re
 from collections.abc import Sequence
@@ -13,12 +14,15 @@ from pathlib import Path
 from duotone.tables.engines import open_source
 from hostile.asked import Refused, Tally, levels, wrong_levels
 from hostile.columns import BROKEN, TEXTS
+from hostile.numerals import by_hand
 from hostile.pairs import BOOLEANS, DATES, EIGHTHS, FLOATS, NARROW, NUMBERS, ONE_ANSWER, WIDE
 from hostile.pairs import TEXTS as WORDS
 from hostile.questions import Constant, Question, Row, every
 from support.oracles import plain_duckdb
 
 LONGEST = 1_000_000
+LONGEST_TEXT = 10_000
+NUMERALS = [b"$5", b"1,234.50", b"1.234,50 \xe2\x82\xac", b"(3)", b"1,23", b"7 %", b"-$.5", b"5.", b"1 234", b"$", b"%"]
 FIELDS = [t for t in TEXTS if not set(b"\n\r") & set(t)]
 QUIET = [b"3", b"5", b"a", b"2.5", b"2000-03-01", b"true"]
 LINES = [
@@ -60,34 +64,38 @@ def fields(line: bytes) -> list[bytes | None] | None:
     return found
 
 
+YES_NO = {
+    **dict.fromkeys((b"true", b"t", b"yes", b"y", b"1"), True),
+    **dict.fromkeys((b"false", b"f", b"no", b"n", b"0"), False),
+}
+
+
 @dataclass(frozen=True)
 class As:
-    """What a field may be read as, by the expression that the rule names, of that field alone."""
+    """A declared type, the kind of its values, and constants that these are compared with."""
 
+    type: str
     kind: str
     constants: Sequence[Constant]
 
     def read(self, field: bytes | None) -> object:
-        if field is None or self.kind == "text":
+        """What the rule says of that field alone."""
+        if field is None or self.type == "text":
             return field
-        if self.kind == "float" and field.lower() in (b"true", b"false"):
-            return float(field.lower() == b"true")
-        return self._value(_cast({"float": "double", "date": "date", "boolean": "boolean"}[self.kind], field.decode()))
-
-    def _value(self, text: str | None) -> object:
-        if text is None:
+        text = field.decode().strip(" ")
+        if len(field.decode()) > LONGEST_TEXT:
             return None
-        if self.kind == "boolean":
-            return text == "true"
-        if self.kind == "float":
-            return None if text == "nan" else float(text) + 0.0
-        import datetime
-
-        return (
-            (datetime.date.fromisoformat(text) - datetime.date(1970, 1, 1)).days
-            if re.fullmatch(r"\d{4}-\d\d-\d\d", text)
-            else None
-        )
+        if self.type == "yes/no":
+            return YES_NO.get(text.lower().encode())
+        if self.type not in ("number", "date"):
+            return by_hand(self.type, text)
+        value = _cast({"number": "double", "date": "date"}[self.type], text)
+        if value is None or value == "nan":
+            return None
+        if self.type == "number":
+            return float(value) + 0.0
+        known = re.fullmatch(r"\d{4}-\d\d-\d\d", value)
+        return (datetime.date.fromisoformat(value) - datetime.date(1970, 1, 1)).days if known else None
 
 
 @cache
@@ -98,11 +106,15 @@ def _cast(kind: str, text: str) -> str | None:
     return None if value[0] is None else str(value[0])
 
 
+_FLOATS = [*(Constant(c.sql, float(c.value)) for c in NUMBERS), *FLOATS]
 READINGS = [
-    As("text", WORDS),
-    As("float", [*(Constant(c.sql, float(c.value)) for c in NUMBERS), *FLOATS]),
-    As("date", DATES),
-    As("boolean", BOOLEANS),
+    As("text", "text", WORDS),
+    As("number", "float", _FLOATS),
+    As("money", "float", _FLOATS),
+    As("percent", "float", _FLOATS),
+    As("1.234,50 €", "float", _FLOATS),
+    As("date", "date", DATES),
+    As("yes/no", "boolean", BOOLEANS),
 ]
 
 
@@ -115,12 +127,13 @@ def pairs(seed: int, folder: Path, each: int, groups: int = 40) -> Tally:
     tables = [(folder / f"{seed}-{i}.csv", [line for rows in world for line in rows]) for i, world in enumerate((base, more))]
     for path, lines in tables:
         path.write_bytes(b"gid,side,x\n" + draw.choice((b"\n", b"\r\n")).join(lines) + b"\n" * draw.randrange(2))
-    with open_source(tables[0][0]) as first, open_source(tables[1][0]) as second:
-        tally.tables += 2
-        where = f"csv, seed {seed}"
-        if dict(first.columns) != dict(second.columns) or set(first.columns.values()) != {"untyped"}:
-            tally.wrong.append(f"{where}: the columns are {dict(first.columns)} and {dict(second.columns)}")
-        for reading in READINGS:
+    tally.tables += 2
+    where = f"csv, seed {seed}"
+    for reading in READINGS:
+        types = {"side": "yes/no", "x": reading.type}
+        with open_source(tables[0][0], types=types) as first, open_source(tables[1][0], types=types) as second:
+            if dict(first.columns) != dict(second.columns) or first.columns["x"] != reading.kind:
+                tally.wrong.append(f"{where}: the columns are {dict(first.columns)} and {dict(second.columns)}")
             known: dict[bytes | None, object] = {}
             worlds = [_groups(lines, reading, known) for _, lines in tables]
             for question in _asked(reading, draw, each):
@@ -130,7 +143,7 @@ def pairs(seed: int, folder: Path, each: int, groups: int = 40) -> Tally:
                     continue
                 for said, world in zip(found, worlds, strict=True):
                     wrong = [said] if isinstance(said, str) else wrong_levels(said, world, question, [])
-                    tally.wrong += [f"{where}, as {reading.kind}, {question.text}: {text}" for text in wrong]
+                    tally.wrong += [f"{where}, as {reading.type}, {question.text}: {text}" for text in wrong]
                 before, after = found
                 if not isinstance(before, str) and not isinstance(after, str):
                     far = [g for g in before.keys() & after.keys() if abs(before[g] - after[g]) > _added(worlds, g)]
@@ -147,7 +160,9 @@ def _added(worlds: Sequence[dict[str, list[Row]]], group: str) -> int:
 
 
 def _line(group: int, draw: random.Random) -> bytes:
-    return b",".join((b"%d" % group, draw.choice((b"true", b"false")), written(draw.choice(draw.choice((QUIET, FIELDS))))))
+    return b",".join(
+        (b"%d" % group, draw.choice((b"true", b"false")), written(draw.choice(draw.choice((QUIET, NUMERALS, FIELDS)))))
+    )
 
 
 def _groups(lines: Sequence[bytes], reading: As, known: dict[bytes | None, object]) -> dict[str, list[Row]]:
@@ -159,23 +174,12 @@ def _groups(lines: Sequence[bytes], reading: As, known: dict[bytes | None, objec
             continue
         if x not in known:
             known[x] = reading.read(x)
-        sides = {b"true": True, b"false": False}
-        world.setdefault(gid.decode(), []).append(Row(known[x], sides.get(side or b""), len(world)))  # type: ignore[arg-type]
+        on = YES_NO.get((side or b"").strip(b" ").lower())
+        world.setdefault(gid.decode(), []).append(Row(known[x], on, len(world)))  # type: ignore[arg-type]
     return world
 
 
 def _asked(reading: As, draw: random.Random, each: int) -> list[Question]:
     bounds = [(b, [Fraction(5), Fraction(8)]) for b in (NARROW, WIDE, EIGHTHS)] if reading.kind == "float" else []
     found = every("x", reading.kind, reading.constants, bounds, draw, 12 * each)
-    plain = [
-        q
-        for q in found
-        if "side" not in q.text and not LIKE_A_NUMBER.search(q.text) and (reading.kind == "text" or not NOT_SO.search(q.text))
-    ]
-    return draw.sample(plain, min(each, len(plain)))
-
-
-NOT_SO = re.compile(r"null|count\(x\)|where x\)|where not x\)|_(or|and)\(x\)|avg\(x\) (>|<=|>=) (1/3|1/2|3/5)|\(not x\)")
-"""What does not say that a field is anything but text."""
-LIKE_A_NUMBER = re.compile(r"[<>]=? '[0-9]+'")
-"""An order of text by a constant that looks like a number is refused."""
+    return draw.sample(found, min(each, len(found)))
