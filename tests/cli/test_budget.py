@@ -61,7 +61,7 @@ def stars(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_people(capsys: pytest.CaptureFixture[str], stars: Path) -> None:
-    asked = ("ask", stars, "avg(stars) > 4", "--bounds", "stars=1:5:1", *BUDGET)
+    asked = ("ask", stars, "avg(stars) > 4", "--types", "stars=number", "--bounds", "stars=1:5:1", *BUDGET)
     code, out, _ = run(capsys, *asked, "--preview", "--people", "1000")
     assert code == 0
     assert "of 1,000 people" in out

@@ -75,7 +75,7 @@ def test_a_preview_reads_and_charges_nothing(capsys: pytest.CaptureFixture[str])
     assert "a wrong answer has probability 1e-09, at any distance" in out
     assert "ledger: it fits; left after it: 8 close calls; price: up to 1 close call" in out
     assert Path("p.svg").read_text().startswith("<?xml")
-    code, out, _ = asked(capsys, "avg(x) > 2", "--bounds", "x=0:6", "--preview", "--people", "2000")
+    code, out, _ = asked(capsys, "avg(x) > 2", "--types", "x=number", "--bounds", "x=0:6", "--preview", "--people", "2000")
     assert code == 0
     assert "too close in 10% of answers or more" in out
     assert "from 2.307" in out  # above 2 + 153 · 4 / 2,000: 153 people who leave lower the sum by up to 4 each

@@ -18,7 +18,8 @@ QUESTION = "avg(days) > 5"
 def stays(tmp_path: Path) -> Path:
     """A dataset whose answers are many, in its file, with its ledger."""
     (tmp_path / "stays.csv").write_text("patient,days\n" + "".join(f"{i},8\n" for i in range(400)))
-    about = 'source = "stays.csv"\nunit = "patient"\nmax_rows = 1\nbounds = { days = [0, 30] }\nledger = "office.ledger"\n'
+    about = 'source = "stays.csv"\nunit = "patient"\nmax_rows = 1\ntypes.days = "number"\nbounds = { days = [0, 30] }\n'
+    about += 'ledger = "office.ledger"\n'
     (tmp_path / "stays.toml").write_text(about)
     with open_ledger(tmp_path / "office.ledger") as ledger:
         named = {"unit": "patient", "neighbours": "add-remove", "version": "2025"}

@@ -56,6 +56,9 @@ def test_the_whole_path_passes_the_audit(sql: str) -> None:
         assert not audit_answers(black_box, 0, 1, claim, draws=copies, confidence=1 - 1e-9).caught
 
 
+AGES = ("--types", "age=number", "--bounds", "age=0:120:1")
+
+
 @pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "t.csv"
@@ -73,14 +76,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert out.startswith("yes, certain: at least ")
     assert "each row is a person; exact distance" in out
     assert "never wrong from 15 people on" in out
-    document = json.loads(
-        run("avg(age) > 25", "--bounds", "age=0:120:1", "--json", "--certificate", str(tmp_path / "c.json"))[1]
-    )
+    document = json.loads(run("avg(age) > 25", *AGES, "--json", "--certificate", str(tmp_path / "c.json"))[1])
     assert (document["answer"], document["grids"], document["certain_from"]) == ("yes", {"age": "1"}, 15)
     assert prove(json.loads((tmp_path / "c.json").read_text()))
-    preview = json.loads(
-        run("avg(age) > 25", "--bounds", "age=0:120:1", "--preview", "--json", "--draw", str(tmp_path / "p.svg"))[1]
-    )
+    preview = json.loads(run("avg(age) > 25", *AGES, "--preview", "--json", "--draw", str(tmp_path / "p.svg"))[1])
     assert "answer" not in preview
     assert (tmp_path / "p.svg").exists()
     grouped = "select town, count(*) >= 450 from t group by town"
@@ -90,7 +89,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for arguments, says in [
         (["count(*) > 1", "--neighbours", "both"], "neighbours must be add-remove or replace"),
         (["count(*) > 1", "--per-unit", "mean"], "avg, sum, min or max"),
-        (["avg(age) > 25"], "needs bounds"), (["avg(age) > 25", "--bounds", "age"], "bounds are COL=LO:HI"),
+        (["avg(age) > 25", *AGES[:2]], "needs bounds"), (["avg(age) > 25", "--bounds", "age"], "bounds are COL=LO:HI"),
         (["count(*) > 1", "--groups", str(tmp_path / "none.csv")], "cannot be read: it must be a CSV file"),
     ]:  # fmt: skip
         code, _, err = run(*arguments)

@@ -83,7 +83,9 @@ def test_every_kind_of_table(tmp_path: Path) -> None:
         chosen = select_groups(source, ["key"], privacy, unit="person", max_groups=1, table=name)
         assert list(chosen.answers) == [("common",)]
         assert ask(source, "count(distinct person) >= 25", privacy, unit="person", max_groups=1, table=name)
-        assert not ask(source, "sum(person) > 9000", privacy, bounds={"person": (0, 10)}, table=name)
+        added = "sum(person::double) > 9000" if str(source).endswith(".csv") else "sum(person) > 9000"
+        value = added.partition(")")[0].removeprefix("sum(")
+        assert not ask(source, added, privacy, bounds={value: (0, 10)}, table=name)
     assert prove(chosen.certificate()).startswith("private and optimal")
 
 

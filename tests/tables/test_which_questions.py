@@ -355,7 +355,7 @@ def test_whole_numbers_that_are_made_of_others_lead(tmp_path: Path) -> None:
     (places := tmp_path / "t.csv").write_text("room\n" + "2\n" * 60 + "1\n")
     for table in (pa.table({"room": [*[2.0] * 60, 1.0]}), places):
         assert ask(table, "mode(room::int)", **USUAL, groups=[1, 2]) == "2"
-    with pytest.raises(DuotoneError, match=r"as a text file's columns are: 1; list '1', or group by \(room\)::int"):
+    with pytest.raises(DuotoneError, match=r"that is not text: 1; list '1', or group by \(room\)::int"):
         prepare(places, "mode(room)", **USUAL, groups=[1, 2])
 
 

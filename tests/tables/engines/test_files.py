@@ -52,7 +52,7 @@ SOURCES: dict[str, Callable[[pa.Table, Path], Any]] = {
 def test_a_column_may_have_any_name(kind: str, tmp_path: Path) -> None:
     """All of them in one table, and each as what is counted and added up, as a person and as a key."""
     table = pa.table({name: [i, i + 1, i + 1] for i, name in enumerate(NAMES)})
-    with open_source(SOURCES[kind](table, tmp_path)) as source:
+    with open_source(SOURCES[kind](table, tmp_path), types=dict.fromkeys(NAMES, "number") if kind == "csv" else None) as source:
         assert list(source.columns) == NAMES
         rows = source.only(NAMES)
         read = rows.run(rows.table).to_pydict()
@@ -62,7 +62,7 @@ def test_a_column_may_have_any_name(kind: str, tmp_path: Path) -> None:
             question = f"count(*) filter (where {quoted} = {i + 1}) > 0 and sum({quoted}) > 1"
             with prepare(source, question, P, bounds={name: (0, 99)}, unit=NAMES[i - 1], max_rows=2) as asked:
                 assert asked._levels()[2].item() >= 0, name
-        for name in NAMES[::8]:
+        for name in NAMES[::8] if kind != "csv" else ():  # numbers of a text file may be fractions, which are no keys
             shown = select_groups(source, [name], ALL, unit=NAMES[1], max_groups=1).answers
             assert len(shown) <= 2
 

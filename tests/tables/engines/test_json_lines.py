@@ -109,7 +109,7 @@ def test_levels_are_those_of_the_rows(tmp_path: Path) -> None:
         for who, x, sick in people
     ]
     file.write_text("\n".join(lines))
-    declared: Any = {"json_columns": ["who", "x", "sick"]}
+    declared: Any = {"json_columns": ["who", "x", "sick"], "types": {"x": "number", "sick": "yes/no"}}
     numbers = [x for _, x, _ in people if x is not None]
     sick = sum(sick for *_, sick in people)
     some = len({who for who, x, _ in people if x is not None and x > 4})
@@ -125,7 +125,7 @@ def test_levels_are_those_of_the_rows(tmp_path: Path) -> None:
             reach = asked.terms.reach if asked.terms.count is None else abs(level)  # of one count it is known however far
             assert asked._levels()[2].item() == max(min(level, reach), -reach - 1), question
     assert ask(file, "avg(x) > 1", P, bounds={"x": (0, 10)}, **declared)
-    assert select_groups(file, ["sick"], ALL, **declared).answers.keys() == {("true",), ("false",)}
+    assert select_groups(file, ["sick"], ALL, **declared).answers.keys() == {(True,), (False,)}
 
 
 NAMES = ["a b", 'a"b', "it's", "é\U0001f600", "a.b", "*", "%s", "{x}", "a\\b", "?", "a,b", "a/b", "a~b", "~1", "0", "-1", "$",
@@ -167,20 +167,21 @@ def test_what_is_declared_wrongly_is_refused(tmp_path: Path) -> None:
 def test_the_command_takes_columns(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file, ledger = tmp_path / "visits.jsonl", tmp_path / "a.ledger"
     file.write_text('{"who, full": "a", "cost": 5, "day": "31/12/2025"}\n' * 90)
-    flags = ("--json-columns", '"who, full",cost,day', "--epsilon", "1", "--delta", "1e-6", "--formats", "day=%d/%m/%Y")
+    flags = ("--json-columns", '"who, full",cost,day', "--epsilon", "1", "--delta", "1e-6", "--types", "cost=number")
+    flags = (*flags, "--types", "day=%d/%m/%Y")
     with open_ledger(ledger) as own:
         own.register("visits.jsonl", ApproxDP(9, "1/2"), unit="row", neighbours="add-remove", version="1")
     question = "select count(*) filter (where day = '2025-12-31' and cost = 5) > 30 from visits"
     assert run(capsys, "ask", file, question, *flags, "--ledger", ledger)[1].startswith("yes")
     with open_ledger(ledger) as own:
         (entry,) = (body for body in own.entries() if body["kind"] == "charge")
-    assert re.search(r'WITH \{"formats": \{"day": "%d/%m/%Y"\}\} OF visits.jsonl$', entry["question"])
+    assert re.search(r'WITH \{"types": \{"cost": "number", "day": "%d/%m/%Y"\}\} OF visits.jsonl$', entry["question"])
     other = (*flags[:-1], "day=%d/%m/%y")
     assert run(capsys, "ask", file, question, *other, "--ledger", ledger)[1].startswith("no")  # another reading, asked anew
     assert "name them" in run(capsys, "ask", file, question, *flags[2:])[2]
     for wrong in ("day", "=%d", "day="):
-        assert "is COL=FORMAT" in run(capsys, "ask", file, question, *flags[:-1], wrong)[2]
-    assert "is COL=FORMAT" in run(capsys, "ask", file, question, *flags, "--formats", "day=%d/%m/%Y")[2]
+        assert "are COL=TYPE" in run(capsys, "ask", file, question, *flags[:-1], wrong)[2]
+    assert "are COL=TYPE" in run(capsys, "ask", file, question, *flags, "--types", "day=%d/%m/%Y")[2]
 
 
 def test_keys_that_differ_by_case_are_not_one_question(tmp_path: Path) -> None:
@@ -190,6 +191,7 @@ def test_keys_that_differ_by_case_are_not_one_question(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "l") as ledger:
         ledger.register("t.jsonl", ApproxDP(500, "1e-4"), unit="row", neighbours="add-remove", version="1")
         for columns, answer in ((["x"], False), (["X"], True), (["x"], False)):
-            with prepare(file, "count(*) filter (where x > 5) > 20", ApproxDP(50, "1e-6"), json_columns=columns) as asked:
+            question = "count(*) filter (where x::double > 5) > 20"
+            with prepare(file, question, ApproxDP(50, "1e-6"), json_columns=columns) as asked:
                 assert asked.charge(ledger).answers == {(): answer}
         assert ledger.statement("t.jsonl").state.charges == 2

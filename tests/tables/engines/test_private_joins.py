@@ -17,7 +17,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from duotone import ApproxDP, DuotoneError, open_ledger, prepare
+from duotone import ApproxDP, Dataset, DuotoneError, open_ledger, prepare
 from duotone.cli.app import main
 from duotone.tables.ask import ask_all
 from duotone.tables.engines import Source, files, open_source
@@ -153,8 +153,10 @@ def test_one_question_has_one_level_wherever_both_tables_are(tmp_path: Path) -> 
     own: list[Any] = [tmp_path / "visits.parquet", tmp_path / "visits.arrow", VISITS]
     for table, labs in zip(own, (str(tmp_path / "labs.arrow"), LABS, [tmp_path / "labs.parquet"]), strict=True):
         assert level(table, QUESTION, also={"labs": labs}, bounds=BOUNDS) == expected
-    text = QUESTION.replace("avg(x)", "avg(x::double)")
-    assert level(tmp_path / "visits.csv", text, also={"Labs": tmp_path / "labs.csv"}, bounds=BOUNDS) == expected
+    types = {"x": "number", "Labs.y": "number"}
+    assert (
+        level(tmp_path / "visits.csv", QUESTION, also={"Labs": tmp_path / "labs.csv"}, types=types, bounds=BOUNDS) == expected
+    )
     database: dict[str, Any] = {"also": {"labs": "main.labs"}, "table": "visits", "bounds": BOUNDS}
     assert level(tmp_path / "clinic.duckdb", QUESTION, **database) == expected
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as held:
@@ -341,7 +343,7 @@ def test_the_command_joins_private_files(tmp_path: Path, capsys: pytest.CaptureF
     def said(*more: str) -> tuple[int, Any]:
         asked = ["ask", f"{tmp_path}/visits.csv", question, "--epsilon", "5", "--delta", "1e-6", "--unit", "nr"]
         with pytest.raises(SystemExit) as ended:
-            main([*asked, "--bounds", "a=0:9", *more])
+            main([*asked, "--types", "x=number", "--bounds", "a=0:9", *more])
         return int(ended.value.code or 0), capsys.readouterr()
 
     with_labs = ("--also", f"labs={tmp_path}/labs.csv")
@@ -362,7 +364,9 @@ def test_the_command_joins_private_files(tmp_path: Path, capsys: pytest.CaptureF
     csv = {"labs": tmp_path / "labs.csv"}
     plain = "select count(*) > 20 from (select nr, max(x::int) as a from visits group by nr)"
     answers = ask_all(
-        tmp_path / "visits.csv", [question, plain], ApproxDP(9, "1e-6"), unit="nr", also=csv, bounds={"a": (0, 9)}
+        Dataset(tmp_path / "visits.csv", unit="nr", also=csv, types={"x": "number"}, bounds={"a": (0, 9)}),
+        [question, plain],
+        ApproxDP(9, "1e-6"),
     )
     assert [bool(answer) for answer in answers] == [True, True]
 
@@ -419,7 +423,7 @@ def test_texts_of_further_tables_have_notes_too(tmp_path: Path) -> None:
         (tmp_path / f"{name}.csv").write_text("nr,y\n1,2\n")
     question = (
         "select count(*) > 0 from (select nr, count(*) as n from visits group by nr) v "
-        "join (select nr, avg(y) as m from labs group by nr) l using (nr)"
+        "join (select nr, avg(y::double) as m from labs group by nr) l using (nr)"
     )
     with prepare(tmp_path / "visits.csv", question, P, unit="nr", also={"labs": tmp_path / "labs.csv"}) as asked:
-        assert "y is text: values that are not numbers count as NULL (duotone inspect counts them)" in asked.notes
+        assert "y is text: values that are not numbers count as NULL" in asked.notes

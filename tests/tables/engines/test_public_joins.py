@@ -272,12 +272,15 @@ def test_the_public_rows_are_part_of_the_question(tmp_path: Path) -> None:
         assert charged == [True, True, False]
 
 
+FARES = ("--types", "fare=number", "--bounds", "fare=0:50:1")
+
+
 @pytest.mark.slow
 def test_the_command_joins_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "trips.csv").write_text("zone,fare\n" + "a,30\nb,1\n" * 50)
     (tmp_path / "zones.csv").write_text("zone,region\na,north\nb,south\n")
     question = "select avg(fare) > 10 from trips join zones using (zone) where region = 'north'"
-    command = ["ask", str(tmp_path / "trips.csv"), question, "--bounds", "fare=0:50:1", "--epsilon", "1", "--delta", "1e-6"]
+    command = ["ask", str(tmp_path / "trips.csv"), question, *FARES, "--epsilon", "1", "--delta", "1e-6"]
 
     def said(*more: str) -> Any:
         with pytest.raises(SystemExit) as ended:
@@ -290,4 +293,5 @@ def test_the_command_joins_files(tmp_path: Path, capsys: pytest.CaptureFixture[s
     code, shown = said("--public", "zones")
     assert code == 2
     assert "NAME=FILE" in shown.err
-    assert ask(tmp_path / "trips.csv", question, P, public={"zones": tmp_path / "zones.csv"}, bounds={"fare": (0, 50, 1)})
+    about: dict[str, Any] = {"types": {"fare": "number"}, "bounds": {"fare": (0, 50, 1)}}
+    assert ask(tmp_path / "trips.csv", question, P, public={"zones": tmp_path / "zones.csv"}, **about)

@@ -63,7 +63,7 @@ def test_a_wide_file_is_read_by_its_used_columns_alone(tmp_path: Path) -> None:
     lines = [",".join(f"c{i}" for i in range(width)), *[",".join(str(i % 7) for i in range(width))] * 60]
     (tmp_path / "wide.csv").write_text("\n".join(lines))
     code = "import resource; resource.setrlimit(resource.RLIMIT_CPU, (40, 40)); from duotone import *; "
-    code += "print(ask('wide.csv', 'count(*) filter (where c17 > 2) > 20', ApproxDP(1, '1e-6')))"
+    code += "print(ask('wide.csv', 'count(*) filter (where c17 > 2) > 20', ApproxDP(1, '1e-6'), types={'c17': 'number'}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.stdout == "yes\n", done.stderr
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duotone import DuotoneError
+from duotone import ApproxDP, DuotoneError, prepare
 from duotone.model.text_types import Numerals, text_type
+from duotone.questions import Neighbours, verify
 from duotone.tables.engines.open import open_source
 from duotone.tables.engines.text_types import of_text
 from hostile.numerals import by_hand
@@ -57,6 +64,67 @@ def test_a_long_text_is_null(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(f"x,y\n{'1' * 40},{'1' * 20}\n")
     with open_source(tmp_path / "t.csv", types={"x": "money", "y": "money"}, longest_text=30) as source:
         assert source.run(source.rows).to_pylist() == [{"x": None, "y": float("1" * 20)}]
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("question", ["avg(late) > 0.25", "avg(late) <= 1/2", "sum(late) > 2", "avg(late::int) > 0.25"])
+def test_an_average_of_yes_and_no_is_a_share(question: str, neighbours: Neighbours, tmp_path: Path) -> None:
+    """The distances that answers are released from, against a search over all small tables; without bounds."""
+    domain = ("Yes", "no", "NA", "TRUE")
+    datasets = [d for n in range(6) for d in itertools.combinations_with_replacement(domain, n)]
+    rows = [f"{i},{late}" for i, d in enumerate(datasets) for late in d]
+    (tmp_path / "t.csv").write_text("d,late\n" + "\n".join(rows) + "\n")
+    of, sign, limit = question.replace("::int", "").split(" ")
+
+    def truth(people: Sequence[str]) -> bool:
+        known = [late.lower() in ("yes", "true") for late in people if late != "NA"]
+        value = sum(known) if of.startswith("sum") else Fraction(sum(known), len(known)) if known else None
+        return bool(known) and SIGNS[sign](value, Fraction(limit))
+
+    with prepare(tmp_path / "t.csv", question, ApproxDP(1), types={"late": "yes/no"}, neighbours=neighbours) as asked:
+        of_each = replace(asked, by=("d",), most=2**31 - 1, listed=tuple((str(d),) for d in range(len(datasets))))
+        known = dict(zip(datasets, map(int, of_each._levels()[2]), strict=True))
+        exact = asked.facts.basis == "exact distance"
+    found = verify(Known(truth, known, neighbours), domain, people=3, reach=2)
+    assert found.private, found.counterexample
+    assert found.exact or not exact, found.counterexample
+
+
+SIGNS = {">": operator.gt, "<=": operator.le}
+
+
+@dataclass(frozen=True)
+class Known:
+    """Levels that were computed, and the truth."""
+
+    reference: Callable[[Sequence[str]], bool]
+    known: dict[tuple[str, ...], float]
+    neighbours: Neighbours
+
+    def truth(self, people: Sequence[str]) -> bool:
+        return self.reference(people)
+
+    def level(self, people: Sequence[str]) -> float:
+        return self.known[tuple(people)]
+
+
+YES_OR_NO = ("no", "yes")
+
+
+def test_an_inner_select_adds_up_yes_and_no(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "who,late,cost\n" + "".join(f"{i % 40},{'yes' if i % 3 else 'no'},$5\n" for i in range(120))
+    )
+    types = {"late": "yes/no", "cost": "money"}
+    for question, truth in (
+        ("select avg(s) > 1.5 from (select who, sum(late) as s from t group by who)", True),
+        ("select avg(s) > 0.9 from (select who, avg(late) as s from t group by who)", False),
+        ("select avg(s) > 14.5 from (select who, sum(cost) as s from t group by who)", True),
+        ("select avg(s) > 5.5 from (select who, max(cost) as s from t group by who)", False),
+    ):
+        options: Any = {"unit": "who", "types": types, "bounds": {"s": (0, 20)}}
+        with prepare(tmp_path / "t.csv", question, ApproxDP(20, "1e-6"), **options) as asked:
+            assert bool(asked._levels()[2][0] >= 0) is truth, question
 
 
 def test_what_an_example_shows() -> None:

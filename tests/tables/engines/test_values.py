@@ -84,7 +84,7 @@ def test_csv_columns_are_read_by_stated_rules(tmp_path: Path) -> None:
         ("count(*) filter (where name like 'A%') = 1", 0),
         ("count(*) filter (where lower(name) = 'bob' or length(name) = 5) = 2", 0),
     ]:  # fmt: skip
-        prepared = prepare(file, sql, P, bounds={"age": (0, 100)})
+        prepared = prepare(file, sql, P, bounds={"age": (0, 100)}, types={"age": "number", "born": "date", "ok": "yes/no"})
         assert levels(prepared, 1, by=None) == [expected], sql
 
 
@@ -119,7 +119,9 @@ def test_a_line_of_a_csv_file_changes_no_other(tmp_path: Path, line: str, place:
     file.write_bytes(b"u,x\n" + b"\n".join([*lines[:place], broken, *lines[place:]]) + b"\n")
     most = len(broken.splitlines()) or 1
     for sql in ("count(*) >= 30", "sum(x) >= 400", "count(*) filter (where u = 'p7') >= 1"):
-        first, second = (levels(prepare(f, sql, P, bounds={"x": (0, 40, 1)}), 1, by=None)[0] for f in (without, file))
+        first, second = (
+            levels(prepare(f, sql, P, bounds={"x": (0, 40, 1)}, types={"x": "number"}), 1, by=None)[0] for f in (without, file)
+        )
         assert abs(first - second) <= most
 
 
@@ -171,7 +173,7 @@ def test_what_stands_in_a_condition_too_is_a_safe_bound() -> None:
 
 
 @pytest.mark.slow
-def test_true_and_false_of_a_csv_file_are_numbers_where_numbers_are_asked_for(tmp_path: Path) -> None:
+def test_true_and_false_of_a_csv_file_are_numbers_where_text_is_cast_to_numbers(tmp_path: Path) -> None:
     """In upper and lower case, all ways of it; nothing else that looks like it. Every small table has the numbers' levels."""
     words = [*itertools.product("Tt", "Rr", "Uu", "Ee"), *itertools.product("Ff", "Aa", "Ll", "Ss", "Ee")]
     numbers = {"".join(word): float(len(word) == 4) for word in words}
@@ -197,14 +199,14 @@ def test_true_and_false_of_a_csv_file_are_numbers_where_numbers_are_asked_for(tm
     file = tmp_path / "t.csv"
     file.write_text("k;x\n" + "".join(f"{i};{text}\n" for i, text in enumerate(texts)))
     for value in (0.0, 1.0):
-        question = f"select k, count(*) filter (where x = {value}) >= 1 from t group by k"
+        question = f"select k, count(*) filter (where x::double = {value}) >= 1 from t group by k"
         with prepare(file, question, P, groups=[[str(i)] for i in range(len(texts))]) as asked:
             assert asked._levels()[2].tolist() == [0 if number == value else -1 for number in texts.values()]
     small = [rows for n in range(4) for rows in itertools.combinations_with_replacement(["True", "FALSE", "yes", "1"], n)]
     rows = [(str(i), text) for i, table in enumerate(small) for text in table]
     file.write_text("k;x\n" + "".join(f"{k};{text}\n" for k, text in rows))
     column = pa.array([texts[text.lower()] for _, text in rows], pa.float64())
-    for question in ("avg(x) > 0.5", "sum(x) >= 2", "median(x) > 0.5"):
+    for question in ("avg(x::double) > 0.5", "sum(x::double) >= 2", "median(x::double) > 0.5"):
         found = []
         for table in (file, pa.table({"k": [k for k, _ in rows], "x": column})):
             options: Any = {"bounds": {"x": (0, 1, 1)}, "groups": [[str(i)] for i in range(len(small))]}
@@ -213,7 +215,7 @@ def test_true_and_false_of_a_csv_file_are_numbers_where_numbers_are_asked_for(tm
         assert found[0] == found[1], question
 
 
-DIFFERENCES = ["date '2020-01-05' - b", "a::date - b", "b - a::date", "a::double - b::double", "a::date - b::date"]
+DIFFERENCES = ["date '2020-01-05' - b::date", "a::date - b", "b - a::date", "a::double - b::double", "a::date - b::date"]
 
 
 @pytest.mark.slow
@@ -228,7 +230,7 @@ def test_no_line_of_a_text_file_makes_a_difference_fail(difference: str, tmp_pat
             assert asked._levels()[2][0] == chosen.count(wanted) - 1
     file.write_text("a,b\n5,3\n")
     for question in ("avg(a - b) > 1", "count(*) filter (where a - b = 2) > 0"):
-        with pytest.raises(DuotoneError, match="say what the columns hold, as in a::double - b::double"):
+        with pytest.raises(DuotoneError, match="a is text, and is used as a number; b is text, and is used as a number"):
             prepare(file, question, P, bounds={"a - b": (0, 9)})
 
 

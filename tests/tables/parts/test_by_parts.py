@@ -144,9 +144,10 @@ def test_everybody_is_in_one_part_and_rows_without_a_unit_in_none(inside: list[A
     assert Counter(x for part in inside[0] for x in part["x"].to_pylist()) == Counter([1, 2, 3, 5])
 
 
-def test_texts_are_numbers_where_types_or_bounds_say_so(tmp_path: Path, inside: list[Any]) -> None:
+def test_texts_are_numbers_where_types_say_so(tmp_path: Path, inside: list[Any]) -> None:
     (tmp_path / "stays.csv").write_text("patient,age,days,ward\na,30,1,x\nb,n/a,2,y\n", encoding="utf-8")
-    declared = Dataset(tmp_path / "stays.csv", unit="patient", bounds={"days": (0, 9)}, types={"age": "number"}, max_rows=2)
+    types = {"age": "number", "days": "money"}
+    declared = Dataset(tmp_path / "stays.csv", unit="patient", bounds={"days": (0, 9)}, types=types, max_rows=2)
     with prepare_by_parts(declared, "true", parts=1, **BUDGET) as prepared:
         level(prepared)
         assert prepared.asked.task["names"] == ["stays", "stays.csv"]  # type: ignore[union-attr]

@@ -343,15 +343,15 @@ def test_no_private_row_is_read_and_the_same_question_is_tried_once(monkeypatch:
         return run(self, plan)
 
     monkeypatch.setattr(Source, "run", noted)
-    with prepare(tmp_path / "t.csv", "avg(x) > 1", BUDGET, bounds={"x": (0, 5)}) as asked:
+    with prepare(tmp_path / "t.csv", "avg(x) > 1", BUDGET, types={"x": "number"}, bounds={"x": (0, 5)}) as asked:
         assert ran
         assert all(engine is not asked.source.engine for engine in ran)
     ran.clear()
     for budget in (BUDGET, ApproxDP(2, "1e-9")):  # the levels are the same, whatever they are sold for
-        with prepare(tmp_path / "t.csv", "avg(x) > 1", budget, bounds={"x": (0, 5)}):
+        with prepare(tmp_path / "t.csv", "avg(x) > 1", budget, types={"x": "number"}, bounds={"x": (0, 5)}):
             assert not ran
     (tmp_path / "other.csv").write_text("x\n3\n")  # the same columns under another name
-    with prepare(tmp_path / "other.csv", "avg(x) > 1", BUDGET, bounds={"x": (0, 5)}):
+    with prepare(tmp_path / "other.csv", "avg(x) > 1", BUDGET, types={"x": "number"}, bounds={"x": (0, 5)}):
         assert not ran
 
 
@@ -420,8 +420,12 @@ def test_right_questions_pass(question: str, options: dict[str, Any], tmp_path: 
     """Plain SQL had a mode of all rows judge one of some, and groups of texts by the values that are read from them."""
     csv = tmp_path / "t.csv"
     csv.write_text("person,x,ward,sick\n1,1,A,1\n2,2,B,true\n3,02,A,no\n")
-    for table in (ROWS, csv):
-        with prepare(table, question, BUDGET, **options) as asked:
+    grouped = "by x" in question  # by its texts
+    held = {"sick": "yes/no", "person": "number", **({} if grouped else {"x": "number"})}
+    of_file = question.replace("avg(x)", "avg(x::double)") if grouped else question
+    own = {**options, "types": held, **({"bounds": {"x::double": (0, 9)}} if grouped else {})}
+    for table, asked_so, more in ((ROWS, question, options), (csv, of_file, own)):
+        with prepare(table, asked_so, BUDGET, **more) as asked:
             assert asked.facts.basis in ("exact distance", "safe bound")
 
 

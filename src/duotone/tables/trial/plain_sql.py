@@ -344,6 +344,8 @@ def _never_failing(node: exp.Expr) -> exp.Expr:
             return exp.TryCast(this=node.this, to=node.args["to"])
         case exp.Div() if not (isinstance(node.expression, exp.Nullif)):
             return exp.Div(this=node.this, expression=exp.Nullif(this=node.expression, expression=exp.Literal.number(0)))
+        case exp.Avg() if node.find_ancestor(exp.Subquery) is not None:  # DuckDB has no average of Booleans
+            return exp.Avg(this=_double(node.this))
         case exp.Anonymous() if node.name.lower() in OTHERWISE and len(node.expressions) == 1:
             return OTHERWISE[node.name.lower()](this=node.expressions[0])
         case exp.Sqrt() | exp.Ln() | exp.Log():
