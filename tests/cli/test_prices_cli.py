@@ -17,7 +17,7 @@ QUESTION = "avg(days) > 5"
 @pytest.fixture
 def stays(tmp_path: Path) -> Path:
     """A dataset whose answers are many, in its file, with its ledger."""
-    (tmp_path / "stays.csv").write_text("patient,days\n" + "".join(f"{i},8\n" for i in range(400)))
+    (tmp_path / "stays.csv").write_text("patient,days,ward\n" + "".join(f"{i},8,a\n" for i in range(400)))
     about = 'source = "stays.csv"\nunit = "patient"\nmax_rows = 1\ntypes.days = "number"\nbounds = { days = [0, 30] }\n'
     about += 'ledger = "office.ledger"\n'
     (tmp_path / "stays.toml").write_text(about)
@@ -54,7 +54,7 @@ def test_a_release_without_a_ledger_is_not_priced_by_one(capsys: pytest.CaptureF
 
 
 def test_groups_may_cost_a_part(capsys: pytest.CaptureFixture[str], stays: Path) -> None:
-    code, out, err = run(capsys, "groups", stays, "--by", "days", "--one-of", "10", "--max-groups", "1")
+    code, out, err = run(capsys, "groups", stays, "--by", "ward", "--one-of", "10", "--max-groups", "1")
     assert (code, "1 group may be shown under price" in out) == (0, True)
     assert "one of 10 such answers" in err
 

@@ -324,9 +324,7 @@ def test_advice_names_the_flag(capsys: pytest.CaptureFixture[str], visits: Path,
     assert "declare one (--public)" in refused(visits, "select count(*) > 1 from visits join towns using (town)")
     inner = "select avg(n) > 1 from (select person, count(*) as n from visits group by 1)"
     assert "say which column that is (--unit)" in refused(visits, inner)
-    of_both = refused(
-        visits, "avg(cost / person) > 1", "--types", "cost=number", "--bounds", "cost=0:9", "--bounds", "person=0:9"
-    )
+    of_both = refused(visits, "avg(cost / person) > 1", *TYPED, "--bounds", "cost=0:9", "--bounds", "person=0:9")
     assert '(--bounds "cost / person=LOW:HIGH"); they do not follow from bounds of its columns' in of_both
     assert "one value per person: --per-unit avg, sum, min or max (--max-rows does not say" in refused(
         visits, "stddev(cost) > 1", "--unit", "person", "--types", "cost=number", "--bounds", "cost=0:9"

@@ -106,7 +106,8 @@ def test_new_rows_under_the_same_columns_are_read(name: str, tmp_path: Path) -> 
 def test_keys_of_json_lines_are_read_by_name(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text("\n".join(map(json.dumps, OLD.to_pylist())))
-    with open_source(path, json_columns=["age", "income"]) as source, prepare(source, OLDER, P, **TERMS) as asked:
+    held = {"age": "number"}
+    with open_source(path, json_columns=["age", "income"], types=held) as source, prepare(source, OLDER, P, **TERMS) as asked:
         before = asked._levels()[2].item()
         path.write_text("\n".join(map(json.dumps, NEW.to_pylist())))
         assert asked._levels()[2].item() == before < 0
@@ -135,7 +136,7 @@ def test_a_file_that_is_rewritten_while_it_is_read(
         WRITERS[name](OLD, path)
         reads.clear()
         refused = pytest.raises(DuotoneError, match=f"{CHANGED}|could not answer")
-        with prepare(path, OLDER, P, **TERMS) as asked, refused:
+        with prepare(path, OLDER, P, types={"age": "number"}, **TERMS) as asked, refused:
             asked._levels()
         assert len(reads) >= limit[0]
 

@@ -125,7 +125,7 @@ def test_levels_are_those_of_the_rows(tmp_path: Path) -> None:
             reach = asked.terms.reach if asked.terms.count is None else abs(level)  # of one count it is known however far
             assert asked._levels()[2].item() == max(min(level, reach), -reach - 1), question
     assert ask(file, "avg(x) > 1", P, bounds={"x": (0, 10)}, **declared)
-    assert select_groups(file, ["sick"], ALL, **declared).answers.keys() == {(True,), (False,)}
+    assert select_groups(file, ["sick"], ALL, **declared).answers.keys() == {("true",), ("false",)}
 
 
 NAMES = ["a b", 'a"b', "it's", "é\U0001f600", "a.b", "*", "%s", "{x}", "a\\b", "?", "a,b", "a/b", "a~b", "~1", "0", "-1", "$",

@@ -153,7 +153,7 @@ def test_one_question_has_one_level_wherever_both_tables_are(tmp_path: Path) -> 
     own: list[Any] = [tmp_path / "visits.parquet", tmp_path / "visits.arrow", VISITS]
     for table, labs in zip(own, (str(tmp_path / "labs.arrow"), LABS, [tmp_path / "labs.parquet"]), strict=True):
         assert level(table, QUESTION, also={"labs": labs}, bounds=BOUNDS) == expected
-    types = {"x": "number", "Labs.y": "number"}
+    types = {"x": "number", "Labs.x": "number"}
     assert (
         level(tmp_path / "visits.csv", QUESTION, also={"Labs": tmp_path / "labs.csv"}, types=types, bounds=BOUNDS) == expected
     )
