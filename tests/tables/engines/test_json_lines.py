@@ -167,7 +167,16 @@ def test_what_is_declared_wrongly_is_refused(tmp_path: Path) -> None:
 def test_the_command_takes_columns(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file, ledger = tmp_path / "visits.jsonl", tmp_path / "a.ledger"
     file.write_text('{"who, full": "a", "cost": 5, "day": "31/12/2025"}\n' * 90)
-    flags = ("--json-columns", '"who, full",cost,day', "--epsilon", "1", "--delta", "1e-6", "--types", "cost=number")
+    flags: tuple[str, ...] = (
+        "--json-columns",
+        '"who, full",cost,day',
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "--types",
+        "cost=number",
+    )
     flags = (*flags, "--types", "day=%d/%m/%Y")
     with open_ledger(ledger) as own:
         own.register("visits.jsonl", ApproxDP(9, "1/2"), unit="row", neighbours="add-remove", version="1")

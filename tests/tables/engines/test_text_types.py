@@ -78,14 +78,14 @@ def test_an_average_of_yes_and_no_is_a_share(question: str, neighbours: Neighbou
 
     def truth(people: Sequence[str]) -> bool:
         known = [late.lower() in ("yes", "true") for late in people if late != "NA"]
-        value = sum(known) if of.startswith("sum") else Fraction(sum(known), len(known)) if known else None
+        value = Fraction(sum(known), 1 if of.startswith("sum") else len(known) or 1)
         return bool(known) and SIGNS[sign](value, Fraction(limit))
 
     with prepare(tmp_path / "t.csv", question, ApproxDP(1), types={"late": "yes/no"}, neighbours=neighbours) as asked:
         of_each = replace(asked, by=("d",), most=2**31 - 1, listed=tuple((str(d),) for d in range(len(datasets))))
-        known = dict(zip(datasets, map(int, of_each._levels()[2]), strict=True))
+        levels: dict[tuple[str, ...], float] = dict(zip(datasets, map(int, of_each._levels()[2]), strict=True))
         exact = asked.facts.basis == "exact distance"
-    found = verify(Known(truth, known, neighbours), domain, people=3, reach=2)
+    found = verify(Known(truth, levels, neighbours), domain, people=3, reach=2)
     assert found.private, found.counterexample
     assert found.exact or not exact, found.counterexample
 
