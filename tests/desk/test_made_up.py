@@ -67,8 +67,9 @@ def questions(facts: dict[str, Column]) -> list[tuple[str, dict[str, Any]]]:
         asked.append((f"count({quoted}) > 3", {}))
         if column.bounds is not None:
             middle = sum(map(Fraction, column.bounds)) / 2
-            asked.append((f"avg({quoted}) > {middle}", {"bounds": {name: column.bounds}}))
-            asked.append((f"median({quoted}) > {middle}", {}))
+            value = f"{quoted}::double" if column.kind == "untyped" else quoted
+            asked.append((f"avg({value}) > {middle}", {"bounds": {value: column.bounds}}))
+            asked.append((f"median({value}) > {middle}", {}))
         if column.kind in KEYS and column.groups:
             asked.append((f"select count(*) > 3 group by {quoted}", {"groups": list(dict.fromkeys(column.groups))}))
         elif column.kind in KEYS:

@@ -28,7 +28,7 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "which groups": ("votes", {"by": ["town"], **PRICE}),
     "joined with public rows": (
         "votes",
-        {"question": "select avg(age) > 20 from votes join zones on votes.town = zones.town where zone = 1", **PRICE},
+        {"question": "select avg(age) > 20 from votes join zones on votes.town = zones.town where zone = '1'", **PRICE},
     ),
     "close calls": ("calls", {"question": "count(*) filter (where x = 1) > 9"}),
     "of several tables": (

@@ -76,8 +76,7 @@ def made_up(columns: Mapping[str, Column], unit: str | None = None, rows: int = 
 def opened(rows: pa.Table, columns: Mapping[str, Column], folder: Path) -> Source:
     """Made-up rows as an open table without a name; the caller closes it.
 
-    Untyped columns stay untyped: they are written to a CSV file in the folder, because a question may read their text
-    as numbers.
+    Columns without a declared type stay so: they are written to a CSV file in the folder, whose text a question may cast.
     """
     if all(column.kind != "untyped" for column in columns.values()):
         return open_source(rows)
