@@ -150,7 +150,7 @@ def test_a_budget_in_a_graph_is_not_ignored(name: str, tmp_path: Path) -> None:
         ("g.txt", "", None, "name the blue nodes"),
         ("g.dot", "", None, "must end in .graphml, .gml, .json, or, for an edge list, .csv, .parquet, .edgelist, .edges, .txt"),
         ("g.gml", "graph [", None, "not a GML file: expected ']', found EOF"),
-        ("g.gml", 'graph [ node [ id 1 label "a" ] node [ id 2 label "a" ] ]', None, "not a GML file: node label 'a' is dup"),
+        ("g.gml", 'graph [ node [ id 1 label "a" ] node [ id 2 label "a" ] ]', None, "not a GML file: node label is dup"),
         ("g.gml", 'graph [ node [ id 1 label "a" colour 2 ] ]', None, "colour of node a must be blue or red, or True or False"),
         ("g.gml", b"\xff", None, "not a GML file: input is not ASCII-encoded"),
         ("g.txt", b"\xff\xfe\x00", ["a"], "not text in UTF-8"),

@@ -105,7 +105,7 @@ def test_quotes() -> None:
         grouped,
     )
     assert "each answer with" not in grouped  # which are shown costs nothing more
-    assert grouped.endswith("; groups of few people may be missing, since which are shown is decided privately.")
+    assert "; groups of few people may be missing, since which are shown is decided privately; note: " in grouped
     assert "may be missing" not in ask(STAYS, BY_WARD, P, groups=["Ely"]).quote()
     none = ask(STAYS.slice(0, 0), BY_WARD, P).quote()
     assert none.startswith(f"In the table, “{BY_WARD}” was answered for no group, since none may be shown, with differ")
@@ -118,7 +118,7 @@ def test_quotes() -> None:
     assert shown.endswith("or more people is always shown.")
     assert "In the table, none of the groups by ward may be shown" in select_groups(STAYS.slice(0, 0), "ward", P).quote()
     toss = ask(STAYS, "count(*) > 9", ApproxDP(0)).quote()
-    assert toss.endswith("each row is a person; wrong with probability at most 0.5.")
+    assert "each row is a person; wrong with probability at most 0.5; note: a coin toss" in toss
     assert "a coin toss" in ask(STAYS, "count(*) > 9", ApproxDP(0))._repr_html_()
     bound = ask(STAYS, "avg(days) > 5 and count(*) > 3", P, bounds={"days": (0, 30)})
     assert ("by a safe bound" in bound.quote()) == (bound.facts.basis == "safe bound")

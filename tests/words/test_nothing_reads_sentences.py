@@ -195,7 +195,7 @@ def test_the_command(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     code, out, _ = run("ask", str(rows), QUESTION, *about, "--ledger", ledger, "--json")
     document = json.loads(out)
     assert (code, document["answer"], document["ledger"]["free"]) == (0, "yes", False)
-    assert [said.split(" (")[0] for said in document["notes"]] == ["numbers from text", "clipped values"]
+    assert [said.split(" (")[0] for said in document["notes"]] == ["clipped values"]
     code, _, err = run("ask", str(rows), QUESTION, *about[:2], *about[4:])
     assert (code, err) == (2, "duotone: max_rows or per_unit missing (unit)\n")
     assert run("ask", str(rows), "count(distinct guest) > 7", *about[:2], "--epsilon", "8", "--ledger", ledger)[0] == 2

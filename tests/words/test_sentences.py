@@ -58,7 +58,7 @@ def test_every_code_has_a_sentence_and_gets_the_fields_of_it() -> None:
 @pytest.mark.parametrize("code", SENTENCES)
 def test_every_sentence_can_be_said_to_everybody(code: str) -> None:
     numbers = dict.fromkeys(("most", "size", "need", "have", "people", "epsilon", "delta", "groups"), 7)
-    names: dict[str, object] = dict.fromkeys(("columns", "tables"), ("a", "b"))
+    names: dict[str, object] = dict.fromkeys(("columns", "tables", "comparisons"), ("a", "b"))
     names["types"] = {"a": "number", "b": "yes/no"}
     fields = {name: {**numbers, **names}.get(name, "{x}") for name in fields_of(code)}
     said = {audience: sentence(Notice(code, **fields), audience) for audience in AUDIENCES}

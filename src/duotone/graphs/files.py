@@ -74,8 +74,8 @@ def read_networkx(file: Path, name: str) -> Any:
     if file.suffix == ".gml":
         try:
             return _read_gml(file)
-        except (nx.NetworkXError, LookupError, ValueError) as error:
-            raise DuotoneError(f"{name} is not a GML file: {error}") from None
+        except (nx.NetworkXError, LookupError, ValueError) as reason:
+            raise DuotoneError(f"{name} is not a GML file: {reason}") from None
     if file.suffix == ".graphml":
         from xml.etree.ElementTree import ParseError
 
@@ -97,12 +97,13 @@ def _read_gml(file: Path) -> Any:
     """Nodes are called by their labels, or by their numbers where they have no labels."""
     import networkx as nx
 
-    try:
-        return nx.read_gml(file)
-    except nx.NetworkXError as error:
-        if "has no 'label'" not in str(error):
-            raise
-        return nx.read_gml(file, label="id")
+    graph = nx.read_gml(file, label="id")
+    labels = dict(graph.nodes(data="label"))
+    if None in labels.values():
+        return graph
+    if len(set(labels.values())) != len(labels):
+        raise ValueError("node label is duplicated")
+    return nx.relabel_nodes(graph, labels)
 
 
 def _read_edge_list(file: Path, blue: Iterable[str] | Path) -> tuple[tuple[Array, Array], Array, Sequence[Hashable]]:

@@ -57,13 +57,13 @@ def clipping_notes(compared: Iterable[tuple[Atom, CompiledComparison, int | None
             key = note.code, *note.fields.items()
             alike.setdefault(key, (note, []))[1].append(atom.text or "the comparison")
     for note, texts in alike.values():
-        yield Notice(note.code, **note.fields, comparisons=tuple(dict.fromkeys(texts)))
+        yield Notice(note.code, **{**note.fields, "comparisons": tuple(dict.fromkeys(texts))})
 
 
 def _note(atom: Atom, one: CompiledComparison, declared: Dataset, rows: int | None) -> Notice | None:
-    """The same for one comparison, without its text."""
+    """The same for one comparison, without its text: `comparisons` is empty."""
     if _bounds_decide(atom, one):
-        return Notice("bounds decide", ends=_ends(one.grids))
+        return Notice("bounds decide", ends=_ends(one.grids), comparisons=())
     cut = _CanBeCut(_cut_in(atom, one.grids), rows, declared.person)
     if not cut.grids and rows is None:
         return None
@@ -165,7 +165,7 @@ def _of_quantiles(orders: Iterable[Fraction | None], cut: _CanBeCut, declared: D
     """Quantiles against each other are cut only if at least as many values are; or if they are of sums of cut rows."""
     if all(q is None or MANY < q < 1 - MANY for q in orders) and declared.per_unit not in ("avg", "sum"):
         return None
-    return Notice("clipped quantiles", ends=cut.ends)
+    return Notice("clipped quantiles", ends=cut.ends, comparisons=())
 
 
 def _cut_in(atom: Atom, grids: Grids) -> Grids:
