@@ -195,7 +195,7 @@ def test_a_sweep_has_a_curve_for_datasets_that_are_answered_alike() -> None:
     assert (by_delta.axes[0].get_xlabel(), by_delta.axes[0].get_xscale()) == ("δ (ε = 1)", "log")
     both = plotting.sweep(sweep(families.votes(7).graph(), [ApproxDP(1), ApproxDP(2, "1e-3")]))
     assert "ε = 2, δ = 0.001" in texts(both)
-    assert " + 31" in texts(both)
+    assert " and 31 more" in texts(both)
     with pytest.raises(DuotoneError, match="a picture of 60 curves would not be legible: at most 40"):
         plotting.sweep(sweep(families.line(30, 30).graph(), [ApproxDP(1)]))
 
@@ -334,3 +334,15 @@ def test_spending_in_an_account_renyi_is_a_share_of_its_budget(tmp_path: Path) -
     shares = [0, *(100 * each * (place + 1) / whole for place in range(3))]
     assert list(ax.lines[0].get_ydata()) == pytest.approx(shares, rel=1e-6, abs=1e-9)  # type: ignore[arg-type]
     assert ax.get_ylabel() == "% of the budget"
+
+
+def test_a_picture_says_what_it_shows() -> None:
+    """Without labels, the legend names none; and each dataset needs a place."""
+    few, many = (design(families.line(n, n).graph(), ApproxDP(1)) for n in (2, 100))
+    titles = [plotting.graph(of).axes[0].get_legend().get_title().get_text() for of in (few, many)]  # type: ignore[union-attr]
+    assert titles == ["label and opacity: Pr[truth]", "opacity: Pr[truth]"]
+    with pytest.raises(DuotoneError, match="dataset 2 has no position: give each one a pair of numbers"):
+        plotting.graph(few, {1: (0, 0)})
+    plain: Any = nx.path_graph(3)
+    with pytest.raises(DuotoneError, match="a ColouredGraph is needed, got Graph"):
+        plotting.graph(plain)

@@ -242,6 +242,13 @@ def test_help_comes_at_once() -> None:
     assert shown == "0.1.0\n"
 
 
+def test_design_says_when_there_is_nothing_to_hide(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("a,b\n")
+    code, text, notes = run(capsys, "design", str(tmp_path / "edges.csv"), "--blue", "a,b", "--epsilon", "1")
+    assert (code, "(0, 0)-line" in text) == (0, True)
+    assert notes == "note: no neighbours have different true answers, so there is nothing to hide: every answer is true\n"
+
+
 def test_design_names_values_that_could_be_larger_for_free(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "g.csv").write_text("a,r\nr,b\n")
     common = ("design", tmp_path / "g.csv", "--blue", "a,b", "--exp-epsilon", "2", "--delta", "0.1", "--json", "--boundary")

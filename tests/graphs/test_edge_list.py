@@ -132,3 +132,22 @@ def test_plain_edge_lists(tmp_path: Path, ending: str) -> None:
     assert {frozenset(pair) for pair in graph.edges} == {
         frozenset(pair) for pair in (("a", "b"), ("b", "c"), ("'x", '"y'), ("1,2", "3{4"), ("{}", "3{4"))
     }
+
+
+def test_blue_nodes_that_are_something_else(tmp_path: Path) -> None:
+    """A second column may be the colour: then most nodes of the first one are not blue."""
+    edges, blue = tmp_path / "edges.csv", tmp_path / "blue.csv"
+    edges.write_text("a,b\nb,c\n")
+    blue.write_text("node,side\na,blue\nb,red\n")
+    with pytest.raises(DuotoneError, match=r"blue.csv has more than one column: list the blue nodes alone, one in a row"):
+        read_graph(edges, blue=blue)
+    with pytest.raises(DuotoneError, match="more than one column"):
+        read_graph(edges, blue=parquet(tmp_path / "blue.parquet", "SELECT 'a' AS node, 'blue' AS side"))
+    for path in (edges, tmp_path / "g.graphml"):
+        with pytest.raises(
+            DuotoneError, match="the blue nodes are a list of names, or the Path of a file that lists them, got one text"
+        ):
+            read_graph(path, blue="ab")
+    edges.write_text("a;b\nb;c\n")
+    with pytest.raises(DuotoneError, match="no node b to be blue, and no row has two nodes: separate them by a comma"):
+        read_graph(edges, blue=["b"])

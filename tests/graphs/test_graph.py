@@ -2,18 +2,21 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from scipy.sparse import coo_array
 
-from duotone import ColouredGraph, DuotoneError
+from duotone import ApproxDP, ColouredGraph, DuotoneError, design
 from duotone.graphs import families
 from duotone.graphs.files import read_graph
+from duotone.graphs.optimum import improvable
 from duotone.line.mechanism import NEVER
 from support.strategies import coloured_graphs
 
@@ -65,7 +68,7 @@ def test_files(tmp_path: Path) -> None:
     nx.write_gml(plain, tmp_path / "g.gml")
     for name in ("g.graphml", "g.gml", "edges.json", "links.json"):
         assert _same(graph, read_graph(tmp_path / name))
-        assert read_graph(tmp_path / name, blue="a").coloured("blue") == ("a",)
+        assert read_graph(tmp_path / name, blue=["a"]).coloured("blue") == ("a",)
     listed = read_graph(tmp_path / "g.csv", blue=graph.coloured("blue"))  # type: ignore[arg-type]
     assert {d: listed.level(d) for d in listed.names} == {d: graph.level(d) for d in graph.names}
     assert read_graph(tmp_path / "alone.csv", blue=["c"]).level("c") == math.inf
@@ -239,3 +242,48 @@ def test_an_attribute_of_another_name(tmp_path: Path) -> None:
 def test_gml_without_labels(tmp_path: Path) -> None:
     (tmp_path / "g.gml").write_text("graph [ node [ id 1 colour 1 ] node [ id 7 colour 0 ] edge [ source 1 target 7 ] ]")
     assert read_graph(tmp_path / "g.gml").neighbours(7) == (1,)
+
+
+def test_an_adjacency_matrix_need_not_be_sparse() -> None:
+    plain = families.figure_2().to_networkx()
+    blue = [colour == "blue" for _, colour in plain.nodes(data="colour")]
+    dense = ColouredGraph.from_sparse(nx.to_numpy_array(plain), blue, names=[*plain])
+    assert dense == families.figure_2() == ColouredGraph.from_sparse(nx.to_scipy_sparse_array(plain), blue, names=[*plain])
+
+
+def test_graphs_are_equal_in_any_order() -> None:
+    edges, colours = [("a", "b"), ("b", "c")], {"a": "blue", "b": "red", "c": "red"}
+    graph, turned = ColouredGraph(edges, colours), ColouredGraph(edges[::-1], dict(reversed(colours.items())))
+    assert graph == turned
+    assert hash(graph) == hash(turned)
+    assert graph != graph.dual()
+    assert graph != ColouredGraph(edges[:1], colours)
+    assert graph != "a graph"
+
+
+def test_colours_as_a_series() -> None:
+    series = pd.Series({"a": True, "b": False})
+    assert ColouredGraph([("a", "b")], series).coloured("blue") == ("a",)
+    assert ColouredGraph.from_networkx(nx.Graph([("a", "b")]), series).coloured("blue") == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (
+            lambda: ColouredGraph([([1], 2)], lambda _: True),  # type: ignore[list-item]
+            "name must be hashable, such as a text, a tuple or a frozenset, got list",
+        ),
+        (lambda: ColouredGraph([((1, [2]), 2)], {2: "red"}), "name must be hashable"),
+        (lambda: ColouredGraph.from_networkx([(1, 2)], {1: "red", 2: "red"}), "takes a networkx graph, got list"),
+        (lambda: ColouredGraph.from_sparse(np.ones((3, 3)), {0, 1}), "blue must be a one-dimensional Boolean array"),
+        (lambda: ColouredGraph.from_sparse(np.ones((3, 2)), [True] * 3), r"one column per node, 3, got \(3, 2\)"),
+        (lambda: ColouredGraph.from_arrays(np.ones((3, 3)), [True] * 3), "adjacency matrix goes to from_sparse"),
+        (lambda: design(nx.Graph(), ApproxDP(1)), "ColouredGraph is needed, got Graph: ColouredGraph.from_networkx"),  # type: ignore[arg-type]
+        (lambda: design(families.votes(3), ApproxDP(1)), r"got Family: .*family.graph\(\) of a family"),  # type: ignore[arg-type]
+        (lambda: improvable({}, ApproxDP(1), "1/2"), "ColouredGraph is needed, got dict"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_graph(make: Callable[[], object], says: str) -> None:
+    with pytest.raises(DuotoneError, match=says):
+        make()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from duotone import ApproxDP, ColouredGraph, DuotoneError, Infeasible, Mechanism, Morphism, design
 from duotone.graphs import families
+from duotone.graphs.morphism import boundary_morphism
 from support.oracles import indistinguishable
 from support.strategies import coloured_graphs, exact_budgets, float_budgets, probabilities
 
@@ -205,3 +206,34 @@ def test_probabilities_by_name_or_in_order_are_the_same() -> None:
 def test_bad_probabilities(build: Any, probabilities: Any, says: str) -> None:
     with pytest.raises(DuotoneError, match=says):
         build(families.line(1, 1).graph(), probabilities)
+
+
+def test_mechanisms_are_equal_by_their_graphs_and_probabilities() -> None:
+    """Theorem 3, as one would write it."""
+    graph, privacy = families.figure_2(), ApproxDP(exp_epsilon="1.3", delta="0.1")
+    morphism = boundary_morphism(graph)
+    pulled = design(morphism.target, privacy, "1/5").pullback(morphism)
+    assert pulled == design(graph, privacy, "1/5")
+    assert hash(pulled) == hash(design(graph, privacy, "1/5"))
+    assert pulled != design(graph, privacy)
+    assert pulled != design(morphism.target, privacy, "1/5")
+    assert pulled != pulled.truth
+    turned = ColouredGraph([(2, 1)], {2: "red", 1: "blue"})
+    assert Mechanism.from_yes(turned, {1: "0.58", 2: "0.24"}) == FIRST != Mechanism.from_yes(turned, {1: "0.24", 2: "0.58"})
+
+
+def test_a_mechanisms_own_probabilities_say_what_they_are() -> None:
+    with pytest.raises(DuotoneError, match=r"these are probabilities of the truth: Mechanism.from_truth"):
+        Mechanism.from_yes(EDGE, FIRST.truth)
+    assert Mechanism.from_truth(EDGE, FIRST.truth) == FIRST
+    assert repr(FIRST.truth) == "<2 values, 2 of them different>"
+
+
+def test_wrong_kinds_of_things() -> None:
+    wrong: Any = 3
+    with pytest.raises(DuotoneError, match="dominance compares two mechanisms, got int"):
+        FIRST.dominates(wrong)
+    with pytest.raises(DuotoneError, match=r"a pullback is along a Morphism\(source, target, map\), got int"):
+        FIRST.pullback(wrong)
+    with pytest.raises(DuotoneError, match="a ColouredGraph is needed, got int"):
+        Mechanism.from_yes(wrong, {1: 1})

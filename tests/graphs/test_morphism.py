@@ -3,7 +3,9 @@ from __future__ import annotations
 import pickle
 from collections.abc import Hashable
 from fractions import Fraction
+from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,7 +89,7 @@ def test_not_a_morphism() -> None:
     assert kept.map[2] == 2
     with pytest.raises(DuotoneError, match="no image for dataset 4"):
         Morphism(line, line, {1: 1, 2: 2, 3: 3})
-    with pytest.raises(DuotoneError, match="there is no dataset 9"):
+    with pytest.raises(DuotoneError, match="4 is mapped to 9, which is no dataset of the target"):
         Morphism(line, line, {1: 1, 2: 2, 3: 3, 4: 9})
     other = design(families.votes(3).graph(), ApproxDP(1))
     with pytest.raises(DuotoneError, match="must end at the mechanism's graph"):
@@ -116,3 +118,20 @@ def test_no_boundary_no_morphism() -> None:
         with pytest.raises(DuotoneError, match="a component of one colour has no boundary"):
             boundary_morphism(graph)
         assert isinstance(design(graph, ApproxDP(1)), Mechanism)
+
+
+def test_a_map_may_be_a_series() -> None:
+    line = families.line(2, 2).graph()
+    assert Morphism(line, line, pd.Series({1: 2, 2: 2, 3: 3, 4: 3})).map[1] == 2
+    assert repr(Morphism(line, line, lambda d: d)) == "<Morphism from 4 to 4 datasets>"
+    wrong: Any = [1, 2, 3, 4]
+    with pytest.raises(DuotoneError, match="a map is a mapping or a function of the dataset, got list"):
+        Morphism(line, line, wrong)
+
+
+def test_morphisms_compose_where_their_graphs_are_equal() -> None:
+    def halved(d: Any) -> int:
+        return 2 if d <= 2 else 3
+
+    there = Morphism(families.line(2, 2).graph(), families.line(2, 2).graph(), halved)
+    assert there.then(Morphism(families.line(2, 2).graph(), families.line(1, 1).graph(), {1: 1, 2: 1, 3: 2, 4: 2})).map[1] == 1

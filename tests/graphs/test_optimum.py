@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 import networkx as nx
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -317,3 +318,13 @@ def test_boundary_values_are_no_list() -> None:
     for boundary in others:
         with pytest.raises(DuotoneError, match="or one per boundary dataset: a mapping by name, or an array for every dataset"):
             design(families.figure_2(), ApproxDP(1), boundary)
+
+
+def test_boundary_values_as_a_series() -> None:
+    privacy, values = ApproxDP(exp_epsilon=2, delta="1/10"), {"h": "0.6", "l": "0.7"}
+    series: Any = pd.Series(values)
+    assert design(families.figure_2(), privacy, series) == design(families.figure_2(), privacy, values)
+    assert improvable(families.figure_2(), privacy, series) == improvable(families.figure_2(), privacy, values)
+    tables = [graph_table(families.figure_2(), privacy, boundary) for boundary in (series, values)]
+    first, second = ("".join(table.certificate_text()) for table in tables)
+    assert first == second

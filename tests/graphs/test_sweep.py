@@ -102,3 +102,9 @@ def test_a_data_frame_needs_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(DuotoneError, match="needs pandas, which is not installed: pip install pandas"):
         Rows(("a",), ((1,),)).to_pandas()
+
+
+def test_a_sweep_takes_several_definitions() -> None:
+    one: Any = ApproxDP(1)
+    with pytest.raises(DuotoneError, match="a sweep takes a list of privacy definitions, got ApproxDP"):
+        sweep(families.figure_2(), one)

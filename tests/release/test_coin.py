@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from duotone import ApproxDP, Coin, DuotoneError, balanced, partition_selection, with_boundary
+from duotone import ApproxDP, Coin, DuotoneError, balanced, design, partition_selection, with_boundary
 from duotone.graphs import families
 from duotone.graphs.table import graph_table
 from duotone.line.table import Table, line_table
@@ -188,3 +188,11 @@ def test_batches_compare_every_bit(line: Any, compiled_from: int, monkeypatch: p
     monkeypatch.setattr("duotone.release.coin.Keystream", lambda _: Dictated(numbers, limits, bits))
     answers = coin.answers(np.array(levels))
     assert answers.tolist() == [number < limit for number, limit in zip(numbers, limits, strict=True)]
+
+
+def test_a_coin_needs_integers() -> None:
+    mechanism: Any = design(families.votes(3).graph(), P)
+    with pytest.raises(
+        DuotoneError, match=r"got Mechanism: of a graph, duotone.graphs.table.graph_table\(graph, privacy, boundary\)"
+    ):
+        Coin(mechanism)

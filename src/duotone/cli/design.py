@@ -240,6 +240,8 @@ def _print_mechanism(mechanism: Mechanism, privacy: ApproxDP, as_json: bool) -> 
         print(f"… and {len(graph) - ROWS} more (--json prints all)")
     blue, red = line_of(graph)
     print(f"{privacy}; boundary graph: ({blue}, {red})-line")
+    if not (blue or red):
+        say("note: no neighbours have different true answers, so there is nothing to hide: every answer is true")
 
 
 def _level(level: int | None) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from duotone.errors import DuotoneError
-from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.graph import ColouredGraph, label
 from duotone.privacy.definition import Array
 from duotone.privacy.numbers import Given, exact, number
 
@@ -51,7 +51,8 @@ class Family:
         if self.closed_form is None:
             raise DuotoneError(f"{self.name} has no closed form for levels: use .graph().level(dataset)")
         if not self.member(dataset):
-            raise DuotoneError(f"this value is not a dataset of {self.name}")
+            one = f", such as {label(next(iter(self.datasets())))}" if self.size <= LARGEST else ""
+            raise DuotoneError(f"this value is not a dataset of {self.name}{one}")
         return self.closed_form(dataset)
 
 

@@ -34,7 +34,7 @@ HEADS = [("source", "target"), ("from", "to")]
 
 def read_graph(path: str | Path, *, colour: str | None = None, blue: Iterable[str] | Path | None = None) -> ColouredGraph:
     """Read a graph from a file: GraphML, GML or node-link JSON with a node attribute `colour`, or one of another name; or
-    an edge list and its blue nodes, given by name or as a file (a `Path`) that lists them.
+    an edge list and its blue nodes, given by name or as a file (a `Path`) that lists them, one in a row.
 
     An edge list is CSV, Parquet (two columns) or text with spaces between two nodes (.edgelist, .edges, .txt). In CSV
     and text a row with one name is a node without neighbours. In CSV a first row `source,target` is a header; in text
@@ -43,6 +43,8 @@ def read_graph(path: str | Path, *, colour: str | None = None, blue: Iterable[st
     file = Path(path)
     if not (colour is None or blue is None):
         raise DuotoneError("give the attribute that is the colour, or the blue nodes, one of the two")
+    if isinstance(blue, str):
+        raise DuotoneError("the blue nodes are a list of names, or the Path of a file that lists them, got one text")
     if file.suffix in EDGE_LISTS:
         if blue is None:
             raise DuotoneError("an edge list has no colours: name the blue nodes")
@@ -107,8 +109,7 @@ def _read_gml(file: Path) -> Any:
 
 
 def _read_edge_list(file: Path, blue: Iterable[str] | Path) -> tuple[tuple[Array, Array], Array, Sequence[Hashable]]:
-    """Compressed rows, colours and names of an edge list and its blue nodes: a list, or a file with them in its first
-    column.
+    """Compressed rows, colours and names of an edge list and its blue nodes: a list, or a file with one in a row.
 
     Two columns are an edge; in a CSV file a row with one name is a node without neighbours. If the integers of a
     Parquet file are exactly 0 … n − 1, no separate names are kept.
@@ -249,12 +250,17 @@ def _blue(database: Any, blue: Iterable[str] | Path) -> Array:
             raise DuotoneError(f"cannot read {blue}: No such file or directory")
         try:
             if blue.suffix == ".parquet":
-                database.read_parquet(literal_path(blue)).project("#1::VARCHAR AS name").create("chosen")
+                source = database.read_parquet(literal_path(blue))
+                several = len(source.columns) > 1
+                source.project("#1::VARCHAR AS name").create("chosen")
             else:
-                database.execute(f"CREATE TABLE chosen AS SELECT a AS name FROM ({_rows()})", [literal_path(blue)])
+                database.execute(f"CREATE TABLE chosen AS SELECT a AS name, b FROM ({_rows()})", [literal_path(blue)])
+                several = database.execute("SELECT count(*) FROM chosen WHERE b <> ''").fetchone()[0] > 0
                 database.execute("DELETE FROM chosen WHERE coalesce(name, '') = ''")  # blank lines
         except duckdb.Error:
-            raise DuotoneError(f"{blue} is not a list of nodes in Parquet or CSV") from None
+            raise DuotoneError(f"{blue} is not a list of nodes in Parquet or CSV, one in a row") from None
+        if several:
+            raise DuotoneError(f"{blue} has more than one column: list the blue nodes alone, one in a row")
     else:
         database.execute("CREATE TABLE chosen AS SELECT unnest(?::VARCHAR[]) AS name", [[str(name) for name in blue]])
     database.execute(
@@ -262,7 +268,9 @@ def _blue(database: Any, blue: Iterable[str] | Path) -> Array:
     )
     missing, unknown = database.execute("SELECT count(*), min(name) FROM matched WHERE id IS NULL").fetchone()
     if missing:
-        raise DuotoneError(f"there is no node {unknown} to be blue" if unknown else "a blue node has no name")
+        (edges,) = database.execute("SELECT count(*) FROM edges").fetchone()
+        alone = "" if edges else ", and no row has two nodes: separate them by a comma"
+        raise DuotoneError(f"there is no node {unknown} to be blue{alone}" if unknown else "a blue node has no name")
     return np.asarray(database.execute("SELECT id FROM matched").fetchnumpy()["id"], dtype=np.int64)
 
 

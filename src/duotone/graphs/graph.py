@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from duotone.cached import cached_property
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, got
 from duotone.graphs.edges import checked, compressed, far, to_boundary
 from duotone.html import cell, table
 from duotone.line.mechanism import NEVER
@@ -58,8 +58,9 @@ class ColouredGraph:
         edges = list(edges)
         if not all(isinstance(pair, Collection) and len(pair) == 2 for pair in edges):
             raise DuotoneError("edges are pairs of datasets (a networkx graph goes to from_networkx)")
-        if not isinstance(colour, Mapping):
-            colour = _each(colour, (name for pair in edges for name in pair))
+        if (unnamed := next((name for pair in edges for name in pair if not _hashable(name)), None)) is not None:
+            raise DuotoneError(f"a dataset's name must be hashable, such as a text, a tuple or a frozenset, got {got(unnamed)}")
+        colour = _each(colour, (name for pair in edges for name in pair))
         names = tuple(colour)
         position = {name: i for i, name in enumerate(names)}
         ends: list[tuple[int, int]] = []
@@ -84,7 +85,7 @@ class ColouredGraph:
         if not ends.size:
             ends = np.zeros((0, 2), dtype=np.int64)
         if not (ends.ndim == 2 and ends.shape[1] == 2 and np.issubdtype(ends.dtype, np.integer)):
-            raise DuotoneError("edges must be an array of two integer columns")
+            raise DuotoneError("edges must be an array of two integer columns (an adjacency matrix goes to from_sparse)")
         if ends.dtype not in (np.int32, np.int64):
             ends = ends.astype(np.int64)
         return cls.from_rows(compressed(lambda: [(ends[:, 0], ends[:, 1])], len(colours), names.__getitem__), colours, names)
@@ -120,7 +121,10 @@ class ColouredGraph:
         >>> ColouredGraph.from_networkx(votes, lambda votes: sum(votes) >= 2)
         <ColouredGraph: 4 blue, 4 red, 12 edges>
         """
+        if not hasattr(graph, "nodes"):
+            raise DuotoneError(f"from_networkx takes a networkx graph, got {type(graph).__name__}")
         _require_no_budget(graph)
+        colour = by_name(colour)
         if isinstance(colour, str):
             attribute = colour
             if missing := [name for name, data in graph.nodes(data=True) if attribute not in data]:
@@ -136,14 +140,18 @@ class ColouredGraph:
 
     @classmethod
     def from_sparse(cls, matrix: Any, blue: Any, names: Sequence[Hashable] | None = None) -> ColouredGraph:
-        """From a square scipy sparse matrix: any entry that is not 0 is an edge."""
-        coordinates = matrix.tocoo()
-        if coordinates.shape != (len(blue), len(blue)):
-            raise DuotoneError(f"the matrix must have one row and one column per node, got {coordinates.shape}")
-        kept = coordinates.data != 0
-        ends = (coordinates.row, coordinates.col) if kept.all() else (coordinates.row[kept], coordinates.col[kept])
+        """From a square matrix, sparse (scipy) or not (numpy): any entry that is not 0 is an edge."""
         colours, names = _coloured(blue, names)
-        return cls.from_rows(compressed(lambda: [ends], len(colours), names.__getitem__), colours, names)
+        coordinates = matrix.tocoo() if hasattr(matrix, "tocoo") else np.asarray(matrix)
+        if coordinates.shape != (len(colours), len(colours)):
+            raise DuotoneError(f"the matrix must have one row and one column per node, {len(colours)}, got {coordinates.shape}")
+        if isinstance(coordinates, np.ndarray):
+            first, second = np.nonzero(coordinates)
+        else:
+            kept = coordinates.data != 0
+            ends = (coordinates.row, coordinates.col)
+            first, second = ends if kept.all() else (end[kept] for end in ends)
+        return cls.from_rows(compressed(lambda: [(first, second)], len(colours), names.__getitem__), colours, names)
 
     def to_networkx(self) -> Any:
         """As a networkx graph with the node attributes `colour`."""
@@ -162,6 +170,13 @@ class ColouredGraph:
 
     def __contains__(self, name: object) -> bool:
         return self.find(name) is not None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they have the same datasets, colours and neighbours, in whatever order."""
+        return self is other or (isinstance(other, ColouredGraph) and self.places_in(other) is not None)
+
+    def __hash__(self) -> int:
+        return hash((len(self), len(self.indices)))
 
     def __repr__(self) -> str:
         blues = int(self.blue.sum())
@@ -340,13 +355,37 @@ class Edges(Collection[tuple[Hashable, Hashable]]):
         return f"<{len(self)} edges>"
 
 
+def _hashable(name: object) -> bool:
+    try:
+        hash(name)
+    except TypeError:
+        return False
+    return True
+
+
 def _each(colour: Any, names: Iterable[Hashable]) -> Mapping[Any, Any]:
-    """The colours of these datasets, from a mapping or a function."""
+    """The colours of these datasets, from a mapping (or a pandas Series) or a function."""
+    colour = by_name(colour)
     if isinstance(colour, Mapping):
         return colour
     if not callable(colour):
         raise DuotoneError(f"colours are a mapping or a function of the dataset, got {type(colour).__name__}")
     return {name: colour(name) for name in dict.fromkeys(names)}
+
+
+def required(graph: Any) -> ColouredGraph:
+    """A coloured graph, or an error that says how one is made."""
+    if not isinstance(graph, ColouredGraph):
+        raise DuotoneError(
+            f"a ColouredGraph is needed, got {type(graph).__name__}: ColouredGraph.from_networkx(graph, colour) makes one of a "
+            "networkx graph, and family.graph() of a family"
+        )
+    return graph
+
+
+def by_name(given: Any) -> Any:
+    """A mapping of any kind, such as a pandas Series, as a plain one; anything else as it is."""
+    return dict(given) if hasattr(given, "keys") else given
 
 
 def _is_blue(name: Hashable, colour: object) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from duotone.errors import DuotoneError
 from duotone.graphs.edges import small
-from duotone.graphs.graph import ColouredGraph, label
+from duotone.graphs.graph import ColouredGraph, by_name, label, required
 from duotone.graphs.morphism import Morphism
 from duotone.graphs.rows import Rows
 from duotone.graphs.values import ValuesByDataset
@@ -69,6 +69,7 @@ class Mechanism:
     """The probability of the true answer per dataset, in the order of `graph.names`; equal numbers are stored once."""
 
     def __init__(self, graph: ColouredGraph, truth: Sequence[Given]) -> None:
+        required(graph)
         if hasattr(truth, "keys"):
             raise DuotoneError(
                 "probabilities by dataset are of yes (Mechanism.from_yes) or of the truth (Mechanism.from_truth)"
@@ -82,6 +83,8 @@ class Mechanism:
     @classmethod
     def from_yes(cls, graph: ColouredGraph, yes: Mapping[Any, Given] | Sequence[Given]) -> Mechanism:
         """A mechanism from its probability of yes on every dataset, by name or in the order of `graph.names`."""
+        if isinstance(yes, ValuesByDataset):
+            raise DuotoneError("these are probabilities of the truth: Mechanism.from_truth")
         values = _by_dataset(graph, yes)
         return cls(graph, tuple(x if b else complement(x) for x, b in zip(values, graph.blue.tolist(), strict=True)))
 
@@ -94,6 +97,16 @@ class Mechanism:
         """Pr[yes] at a dataset, by its name."""
         i = self.graph.position(dataset)
         return self.truth[i] if self.graph.blue[i] else 1 - self.truth[i]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they have equal graphs, and equal probabilities of the truth on every dataset."""
+        if not isinstance(other, Mechanism):
+            return NotImplemented
+        places = self.graph.places_in(other.graph)
+        return places is not None and all(t == other.truth[i] for t, i in zip(self.truth, places.tolist(), strict=True))
+
+    def __hash__(self) -> int:
+        return hash(self.graph)
 
     def __repr__(self) -> str:
         least, most = (float(x) for x in (min(self.truth.values), max(self.truth.values)))
@@ -226,6 +239,8 @@ class Mechanism:
 
         The graphs must be equal.
         """
+        if not isinstance(other, Mechanism):
+            raise DuotoneError(f"dominance compares two mechanisms, got {type(other).__name__}")
         places = np.arange(len(self.truth)) if self.graph is other.graph else self.graph.places_in(other.graph)
         if places is None:
             raise DuotoneError("dominance compares mechanisms on the same graph: the same datasets, colours and neighbours")
@@ -259,6 +274,8 @@ class Mechanism:
 
         Guarantee: the result satisfies every definition that the mechanism satisfies, to the last bit.
         """
+        if not isinstance(morphism, Morphism):
+            raise DuotoneError(f"a pullback is along a Morphism(source, target, map), got {type(morphism).__name__}")
         if not morphism.target.same_neighbours(self.graph):
             raise DuotoneError("the morphism must end at the mechanism's graph")
         values = []
@@ -274,13 +291,14 @@ class Mechanism:
 
 def _by_dataset(graph: ColouredGraph, given: Any) -> list[Number]:
     """A probability for each dataset in order, from a mapping (or a pandas Series), or from a sequence in that order."""
-    if hasattr(given, "keys"):
-        by_name = dict(given)
-        if missing := [d for d in graph if d not in by_name]:
+    required(graph)
+    given = by_name(given)
+    if isinstance(given, Mapping):
+        if missing := [d for d in graph if d not in given]:
             raise DuotoneError(f"dataset {label(missing[0])} has no probability")
-        if unknown := [d for d in by_name if d not in graph]:
+        if unknown := [d for d in given if d not in graph]:
             raise DuotoneError(f"there is no dataset {label(unknown[0])}")
-        given = [by_name[d] for d in graph]
+        given = [given[d] for d in graph]
     if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
         raise DuotoneError(f"probabilities are a mapping by dataset, or a sequence in their order, got {type(given).__name__}")
     if len(given) != len(graph):

@@ -10,13 +10,13 @@ import numpy as np
 
 from duotone.errors import DuotoneError, NotAMorphism
 from duotone.graphs.families import line
-from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.graph import ColouredGraph, by_name, label, required
 from duotone.line.mechanism import NEVER
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Morphism:
     """A map from one graph of datasets to another under which neighbours stay neighbours, or become the same dataset.
 
@@ -50,11 +50,16 @@ class Morphism:
         target: ColouredGraph,
         map: Mapping[Hashable, Hashable] | Callable[[Hashable], Hashable],  # noqa: A002
     ) -> None:
-        image = dict(map) if isinstance(map, Mapping) else {d: map(d) for d in source.names}
+        required(source), required(target)
+        images = by_name(map)
+        if not (isinstance(images, Mapping) or callable(images)):
+            raise DuotoneError(f"a map is a mapping or a function of the dataset, got {type(map).__name__}")
+        image = images if isinstance(images, Mapping) else {d: images(d) for d in source.names}
         for name in source.names:
             if name not in image:
-                raise DuotoneError(f"the map has no image for dataset {name}")
-            target.position(image[name])
+                raise DuotoneError(f"the map has no image for dataset {label(name)}")
+            if image[name] not in target:
+                raise DuotoneError(f"{label(name)} is mapped to {label(image[name])}, which is no dataset of the target")
         for attribute, value in {"source": source, "target": target, "map": image}.items():
             object.__setattr__(self, attribute, value)
         near = {(a, b) for pair in target.edges for a, b in (pair, pair[::-1])}
@@ -62,13 +67,16 @@ class Morphism:
             if image[a] != image[b] and (image[a], image[b]) not in near:
                 raise NotAMorphism((a, b), (image[a], image[b]))
 
+    def __repr__(self) -> str:
+        return f"<Morphism from {len(self.source)} to {len(self.target)} datasets>"
+
     def preserves_colour(self) -> bool:
         """Whether every dataset has the same true answer as its image: f₁ = f₂ ∘ g."""
         return all(self.source.colour(d) == self.target.colour(self.map[d]) for d in self.source.names)
 
     def then(self, following: Morphism) -> Morphism:
         """The composition: this map first, `following` after it."""
-        if following.source is not self.target:
+        if following.source != self.target:
             raise DuotoneError("the second morphism must start at the graph where the first one ends")
         return Morphism(self.source, following.target, {d: following.map[self.map[d]] for d in self.source.names})
 

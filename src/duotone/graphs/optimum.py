@@ -13,7 +13,7 @@ import numpy as np
 
 from duotone.errors import DuotoneError, Infeasible
 from duotone.graphs.edges import deepest, looked_up, small
-from duotone.graphs.graph import ColouredGraph, label
+from duotone.graphs.graph import ColouredGraph, by_name, label, required
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.values import Clash, ValuesByDataset, carried, swept
 from duotone.line.mechanism import LineMechanism, on_line, recurrence
@@ -79,6 +79,8 @@ def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary 
     >>> [str(M.yes[d]) for d in "abgkc"], [str(M.no[d]) for d in "qinmdo"]
     (['1', '1', '9/10', '9/10', '17/20'], ['7/10', '3/4', '3/4', '9/10', '37/40', '37/40'])
     """
+    required(graph)
+    boundary = by_name(boundary)
     if isinstance(boundary, Mapping | ValuesByDataset | np.ndarray):
         tried(privacy)
         return _with_values(graph, privacy, *_fixed(graph, boundary))
@@ -106,6 +108,8 @@ def improvable(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Bound
     >>> improvable(g, ApproxDP(exp_epsilon=2, delta="1/10"), {"a": "3/10", "b": "7/10"})
     {'a': Fraction(7, 10)}
     """
+    required(graph)
+    boundary = by_name(boundary)
     if isinstance(boundary, str) and boundary == "balanced":
         return {}
     exact = exactly(privacy)

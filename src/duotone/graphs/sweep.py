@@ -69,6 +69,8 @@ def sweep(graph: ColouredGraph, definitions: Iterable[PrivacyDefinition], bounda
     >>> [str(mechanism["112"]) for mechanism in swept.mechanisms], swept.rows.head
     (['16/25', '7/10', '31/40'], ('epsilon', 'delta', 'dataset', 'colour', 'level', 'yes', 'error'))
     """
+    if not isinstance(definitions, Iterable):
+        raise DuotoneError(f"a sweep takes a list of privacy definitions, got {type(definitions).__name__}")
     several = tuple(definitions)
     if not several:
         raise DuotoneError("a sweep needs at least one privacy definition")

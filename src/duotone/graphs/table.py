@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from duotone.errors import Infeasible
-from duotone.graphs.graph import ColouredGraph
+from duotone.graphs.graph import ColouredGraph, by_name
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.optimum import Boundary, boundary_values, design, nearest_first, path_back
 from duotone.graphs.values import ValuesByDataset
@@ -31,6 +31,7 @@ def graph_table(graph: ColouredGraph, privacy: Definition, boundary: Boundary = 
     """
     require_tabled(privacy)
     design(graph, privacy, boundary)  # raises if the boundary is invalid or infeasible
+    boundary = by_name(boundary)
     if isinstance(boundary, ValuesByDataset | np.ndarray):
         rim = np.flatnonzero(graph.blue & graph.on_boundary).tolist()
         boundary = {graph.names[i]: boundary[i] for i in rim}

@@ -32,7 +32,7 @@ DEEPEST, MOST_SWEEPS = 24, 64
 """Sweeps are used if no dataset is far from the boundary; a value from far away may still take a few more."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ValuesByDataset(Sequence[Number]):
     """`values[places[i]]` for dataset i: how a mechanism of millions of datasets is stored.
 
@@ -57,6 +57,9 @@ class ValuesByDataset(Sequence[Number]):
     def array(self) -> Array:
         """As float64, each the nearest to its number: for display."""
         return np.array([float(x) for x in self.values])[self.places]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} values, {len(self.values)} of them different>"
 
     def counts(self) -> list[int]:
         """How many datasets have each value."""

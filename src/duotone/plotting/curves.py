@@ -163,7 +163,7 @@ def sweep(of: Sweep, *, ax: Axes | None = None) -> Figure:
     figure, ax = new_axes(ax, (7.2, 4.4))
     for i, (curve, names) in enumerate(sorted(curves.items(), key=lambda one: one[0][::-1], reverse=True)):
         colour, chances = "blue" if curve[0] else "red", np.array(curve[1:], dtype=float)
-        called = ", ".join(names[:NAMED]) + (f" + {len(names) - NAMED}" if len(names) > NAMED else "")
+        called = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
         style: dict[str, Any] = {"color": COLOUR[colour], "ls": LINES[i % len(LINES)], "marker": MARKER[colour], "ms": 4}
         ax.plot(np.array(at)[order], chances[order], label=f"{colour}: {called}", **style)
     if log:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from duotone.errors import DuotoneError
-from duotone.graphs.graph import ColouredGraph, label
+from duotone.graphs.graph import ColouredGraph, label, required
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.morphism import boundary_morphism
 from duotone.line.mechanism import NEVER
@@ -37,11 +37,13 @@ Positions = Mapping[Hashable, tuple[float, float]]
 
 def graph(of: ColouredGraph | Mechanism, positions: Positions | None = None, *, ax: Axes | None = None) -> Figure:
     """A coloured graph, its boundary ringed; for a mechanism, each dataset's Pr[truth] as opacity and label."""
-    coloured = of.graph if isinstance(of, Mechanism) else of
+    coloured = of.graph if isinstance(of, Mechanism) else required(of)
     if len(coloured) > LARGEST:
         raise DuotoneError(f"a picture of {len(coloured)} datasets would not be legible: at most {LARGEST} are drawn")
     truth = dict(zip(coloured.names, of.truth, strict=True)) if isinstance(of, Mechanism) else None
     where = positions or columns_by_level(coloured)
+    if missing := [d for d in coloured if d not in where]:
+        raise DuotoneError(f"dataset {label(missing[0])} has no position: give each one a pair of numbers")
     extent = np.ptp(np.array(list(where.values())), axis=0)
     broad = 1.1 if extent[1] > TALL else 0.75  # tall columns need room for the edges between them
     figure, ax = new_axes(ax, (float(np.clip(broad * extent[0], 7.2, 18)), float(np.clip(0.75 * extent[1] + 2.6, 2.6, 14))))
@@ -57,10 +59,11 @@ def graph(of: ColouredGraph | Mechanism, positions: Positions | None = None, *, 
         ax.scatter(x, y, s=size, marker=MARKER[colour], facecolors=["#FFFFFF00"], edgecolors=COLOUR[colour], zorder=3)
         if name in ringed:
             ax.scatter(x, y, s=size * 2.4, marker=MARKER[colour], facecolors="none", edgecolors=INK, linewidths=1.1, zorder=4)
-    _legend(ax, ringed=bool(ringed), mechanism=truth is not None)
+    labelled = len(coloured) <= LABELLED
+    _legend(ax, ringed=bool(ringed), title=None if truth is None else f"{'label and ' * labelled}opacity: Pr[truth]")
     ax.margins(0.12)
     ax.set_axis_off()
-    if len(coloured) <= LABELLED:
+    if labelled:
         each = {d: label(d) if truth is None else f"{label(d)}: {_short(truth[d])}" for d in coloured}
         label_nodes(ax, coloured, where, each, radius=(size * 2.4) ** 0.5 / 2)
     return figure
@@ -80,7 +83,7 @@ def boundary_graph(of: ColouredGraph, positions: Positions | None = None) -> Fig
     for node, names in columns.items():
         colour = g.target.colour(node)
         right.scatter(node, 0, s=110, marker=MARKER[colour], color=COLOUR[colour], zorder=3)
-        shown = sorted(names) if len(names) <= 12 else [*sorted(names)[:11], f"+ {len(names) - 11}"]
+        shown = sorted(names) if len(names) <= 12 else [*sorted(names)[:11], f"and {len(names) - 11} more"]
         right.text(node, -0.09, "\n".join(shown), ha="center", va="top", fontsize=9, color=INK, parse_math=False)
     right.set(xlim=(0.4, len(columns) + 0.6), ylim=(-1, 0.6))
     right.set_axis_off()
@@ -100,12 +103,11 @@ def _edges(ax: Axes, coloured: ColouredGraph, where: Positions) -> None:
     ax.add_collection(LineCollection(cut, colors=INK, linewidths=1.3, linestyles="dashed", zorder=1))
 
 
-def _legend(ax: Axes, *, ringed: bool, mechanism: bool) -> None:
+def _legend(ax: Axes, *, ringed: bool, title: str | None) -> None:
     for colour, answer in (("blue", "yes"), ("red", "no")):
         ax.scatter([], [], s=60, marker=MARKER[colour], color=COLOUR[colour], label=f"{colour}: {answer}")
     if ringed:
         ax.scatter([], [], s=110, marker="o", facecolors="none", edgecolors=INK, label="boundary")
-    title = "label and opacity: Pr[truth]" if mechanism else None
     ax.legend(
         frameon=False,
         fontsize=8,

@@ -125,6 +125,11 @@ class Coin:
             raise DuotoneError(f"a basis is exact distance or safe bound, got {basis}")
         table = mechanism.table if isinstance(mechanism, Which) else mechanism
         self.table: Table = line_table(table) if isinstance(table, LineMechanism) else table
+        if not isinstance(self.table, Table):
+            raise DuotoneError(
+                f"a coin draws from the mechanism of a line, or from a table, got {type(mechanism).__name__}: of a graph, "
+                "duotone.graphs.table.graph_table(graph, privacy, boundary) makes one"
+            )
         self.basis: Basis = basis
         if not (self.table.bits >= 72 and self.table.bits % 8 == 0):
             raise DuotoneError("a coin needs a table of at least 72 bits, a whole number of bytes")
