@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,9 @@ def test_datasets_of_a_population_spend_one_budget(folder: Path) -> None:
         assert desk.now(desk.desk.budget(desk.caller("ana"), "meals"))[1]["spent"]["epsilon"] == 0.5
         status, said = desk.ask("ana", "meals", **ASKED, epsilon="0.6")
         assert (status, "the budget of patients; left: ε 0.5" in json.dumps(said, ensure_ascii=False)) == (409, True)
+        wanted = {**ASKED, "epsilon": "0.6", "purpose": "to see"}
+        status, plan = desk.now(desk.desk.plan(replace(desk.caller("ana"), assistant=True), "meals", wanted))
+        assert (status, "the budget of patients; left: ε 0.5" in plan["error"]) == (409, True)
         status, said = desk.ask("ben", "meals", **ASKED, epsilon="0.3")
         assert (status, "the allowance of ben for patients" in json.dumps(said)) == (409, True)
         status, second = desk.ask("ben", "meals", **ASKED, epsilon="0.2")

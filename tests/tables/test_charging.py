@@ -386,6 +386,9 @@ def test_a_quote_takes_the_place_of_a_ledger_too(ledger: Ledger) -> None:
             require_all_fit([asked, large], Path(ledger.place), "t")
         with pytest.raises(DuotoneError, match="ledger must be the place of one"):
             quote_all([asked], 5, "t")  # type: ignore[arg-type]
+        ledger.register("joined", population="t", version="1")
+        with pytest.raises(OverBudget, match=r"question 2 of 2, .* does not fit into the budget of t;"):  # as a charge says it
+            require_all_fit([asked, large], ledger, "joined")
 
 
 GROUPED: dict[str, Any] = {"unit": "who", "max_groups": 2}

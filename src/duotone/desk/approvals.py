@@ -75,7 +75,8 @@ class Approvals:
         (quote,) = quote_all([question], self.ledger, table.in_ledger(), again=terms.again, asker=caller.name)
         if not quote.fits:
             lefts = quote.left, caller.name if quote.allowance is not None else None, quote.allowance
-            raise OverBudget(Shortfall(table.in_ledger(), quote.cost, *lefts, beyond=quote.beyond))
+            charged = self.ledger.stands(table.in_ledger()).registered.dataset
+            raise OverBudget(Shortfall(charged, quote.cost, *lefts, beyond=quote.beyond))
 
     def approved(self, caller: Caller, table: OpenTable, number: int) -> Terms:
         """The terms of a request that may be asked now."""

@@ -478,7 +478,7 @@ def require_all_fit(
     for number, quote in enumerate(quote_all(questions, ledger, dataset, again=again, asker=asker), start=1):
         if not quote.fits:
             with opened_ledger(ledger) as opened:
-                known = questions[0].bill(opened, dataset).dataset
+                known = opened.stands(questions[0].bill(opened, dataset).dataset).registered.dataset
             lefts, place = (quote.left, asker, quote.allowance), (number, len(questions))
             raise OverBudget(Shortfall(known, quote.cost, *lefts, beyond=quote.beyond, question=place))
 
