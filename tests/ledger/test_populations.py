@@ -250,6 +250,43 @@ def test_a_crash_before_the_coin_costs_all_members(tmp_path: Path) -> None:
         ask(copy, "r", dataset="drugs")
 
 
+def test_there_is_no_exception_for_what_is_registered_already(shared: Ledger) -> None:
+    """A pipeline that names another unit is refused, the first time and the second."""
+    for name in ("stays", "new"):
+        for about, says in (({"unit": "row"}, "unit person"), ({"neighbours": "add-remove"}, "neighbours replace")):
+            with pytest.raises(DuotoneError, match=f"is registered with {says}"):
+                join(shared, name, if_absent=True, **about)
+    join(shared, "stays", if_absent=True, **ABOUT)
+    assert shared.datasets() == ["census", *NAMES]
+
+
+def test_a_members_statement_says_its_version_and_who_pays(shared: Ledger) -> None:
+    shared.relabel("stays", "2026")
+    assert repr(shared.statement("stays")).startswith("stays, version 2026: charged to census, ApproxDP(epsilon=1.0")
+    assert "stays, version 2026: charged to census" in shared.statement("stays")._repr_html_()
+    assert repr(shared.statement("census")).startswith("census, version 1: ApproxDP")
+
+
+@pytest.mark.parametrize("column", ["dataset", "question", "kind"])
+def test_no_charge_goes_where_only_a_column_points(tmp_path: Path, column: str) -> None:
+    """An entry is relied on only where it says itself that it belongs."""
+    with open_ledger(tmp_path / "l") as ledger:
+        register(ledger)
+        register(ledger, ApproxDP(9), dataset="rich")
+        join(ledger, *NAMES)
+        entries = len(ledger.entries())
+    moved = {"dataset": "rich", "question": member_key("new"), "kind": "version"}
+    with sqlite3.connect(tmp_path / "l") as connection:
+        connection.execute(f"UPDATE duotone_entries SET {column} = ? WHERE seq = 3", (moved[column],))
+    connection.close()
+    with open_ledger(tmp_path / "l") as ledger:
+        for name in ("stays", "new"):
+            with pytest.raises(LedgerError, match="damaged|no dataset"):
+                ask(ledger, dataset=name)
+        assert len(ledger.entries()) == entries
+        assert not ledger.verify().holds
+
+
 FORGED: dict[str, tuple[int, dict[str, Any]]] = {
     "another member": (6, {"member": "bills"}),
     "no member": (6, {"member": None}),

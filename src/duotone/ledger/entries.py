@@ -231,8 +231,13 @@ def digest(previous: str, seq: int, body: str) -> str:
 
 def row_of(previous: str, seq: int, body: Body) -> Row:
     """An entry as it is stored."""
-    text, filed = canonical(body), body.get("filed", body.get("key", ""))
-    return Row(seq, body["dataset"], body["kind"], filed, text, digest(previous, seq, text))
+    text = canonical(body)
+    return Row(seq, *_columns(body), text, digest(previous, seq, text))
+
+
+def _columns(body: Body) -> tuple[str, str, str]:
+    """What an entry is searched by."""
+    return body["dataset"], body["kind"], body.get("filed", body.get("key", ""))
 
 
 def key_of(dataset: str, version: str, body: Body, about: tuple[str, str]) -> str:
@@ -247,11 +252,15 @@ def member_key(name: str) -> str:
 
 
 def intact(entries: Entries, row: Row) -> Body:
-    """Check an entry that is relied on: its hash must be right, after the one before it."""
+    """Check an entry that is relied on: its hash must be right, after the one before it, and its columns must be what
+    it says."""
     before = entries.at(row.seq - 1)
     if digest(before.hash if before is not None else "", row.seq, row.body) != row.hash:
         raise damaged(row)
-    return decoded(row)
+    body = decoded(row)
+    if (row.dataset, row.kind, row.question) != _columns(body):
+        raise damaged(row)
+    return body
 
 
 def loaded(row: Row) -> dict[str, Any]:

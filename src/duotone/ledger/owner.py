@@ -112,11 +112,12 @@ class Owned(ABC):
     ) -> Registered:
         """Register a member of a population."""
         own = {"population": population, "version": member.version}
-        if not self._is_there(entries, member.name, own if if_absent else None):
-            joined, _ = load(entries, population)
-            if joined.member is not None:
-                raise Refusal("population is a member", dataset=member.name, member=population, population=joined.dataset)
-            joined.check(about[0] or joined.unit, about[1] or joined.neighbours)
+        there = self._is_there(entries, member.name, own if if_absent else None)
+        joined, _ = load(entries, member.name if there else population)
+        if joined.member is not None and not there:
+            raise Refusal("population is a member", dataset=member.name, member=population, population=joined.dataset)
+        joined.check(about[0] or joined.unit, about[1] or joined.neighbours)
+        if not there:
             self._file_member(entries, joined.dataset, member, by)
         return load(entries, member.name)[0]
 

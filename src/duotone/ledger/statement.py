@@ -166,7 +166,8 @@ class Statement:
     @property
     def _title(self) -> str:
         about = self.registered
-        return f"{printable(f'{about.name}, version {self.state.version}')}: {about.budget}; left: {self.left}"
+        shared = "" if about.population is None else f"charged to {printable(about.population)}, "
+        return f"{printable(f'{about.name}, version {about.version(self.state)}')}: {shared}{about.budget}; left: {self.left}"
 
     def __repr__(self) -> str:
         return "\n".join([self._title, *([aligned(HEAD, self.rows)] if self.charges else [])])
