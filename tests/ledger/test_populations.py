@@ -281,7 +281,7 @@ def test_no_charge_goes_where_only_a_column_points(tmp_path: Path, column: str) 
     connection.close()
     with open_ledger(tmp_path / "l") as ledger:
         for name in ("stays", "new"):
-            with pytest.raises(LedgerError, match="damaged|no dataset"):
+            with pytest.raises(LedgerError, match=r"damaged|no dataset"):
                 ask(ledger, dataset=name)
         assert len(ledger.entries()) == entries
         assert not ledger.verify().holds
