@@ -346,3 +346,34 @@ def test_a_picture_says_what_it_shows() -> None:
     plain: Any = nx.path_graph(3)
     with pytest.raises(DuotoneError, match="a ColouredGraph is needed, got Graph"):
         plotting.graph(plain)
+
+
+def test_positions_of_networkx_leave_room_for_labels() -> None:
+    """They lie between −1 and 1; the picture grows with the number of datasets all the same."""
+    graph = families.figure_2()
+    unit = {d: (float(x) / 10, float(y) / 10) for d, (x, y) in families.FIGURE_2_POSITIONS.items()}
+    near, far = (plotting.graph(graph, where).get_size_inches() for where in (unit, families.FIGURE_2_POSITIONS))
+    assert near[1] > far[1]
+    wrong: Any = dict.fromkeys(graph, "here")
+    with pytest.raises(DuotoneError, match="a position is a pair of numbers, one for each dataset"):
+        plotting.graph(graph, wrong)
+
+
+@pytest.mark.parametrize(
+    ("draw", "says"),
+    [
+        (lambda: plotting.tradeoff_curve(ApproxDP(1)), "a picture takes a list of budgets, got ApproxDP"),  # type: ignore[arg-type]
+        (lambda: plotting.error_by_distance(ApproxDP(1)), "a list of budgets, got ApproxDP"),  # type: ignore[arg-type]
+        (lambda: plotting.line_phases(ApproxDP(1), 3, 2), "phases are of a line, as balanced and with_boundary make it"),  # type: ignore[arg-type]
+        (lambda: plotting.sweep(ApproxDP(1)), "needs what duotone.graphs.sweep.sweep returns, got ApproxDP"),  # type: ignore[arg-type]
+        (lambda: plotting.boundary_graph(3), "a ColouredGraph is needed, got int"),  # type: ignore[arg-type]
+    ],
+)
+def test_pictures_of_something_else(draw: Callable[[], object], says: str) -> None:
+    with pytest.raises(DuotoneError, match=says):
+        draw()
+
+
+def test_a_mechanism_has_a_boundary_graph() -> None:
+    graph = families.figure_2()
+    assert texts(plotting.boundary_graph(design(graph, ApproxDP(1)))) == texts(plotting.boundary_graph(graph))

@@ -251,7 +251,8 @@ def test_floats_are_floats_throughout() -> None:
         ({"h": "1/2", "l": "1/2", "a": 1}, "dataset a is not on the blue boundary"),
         ({"h": "1/2", "l": "3/2"}, r"the probability at l must be in \[0, 1\], got 3/2"),
         ({"h": "1/2", "z": "1/2"}, "there is no dataset z"),
-        ("fair", "the probability at the blue boundary must be a decimal or a fraction"),
+        ("fair", "the boundary is balanced, or a probability such as 0.1 or 1/10, got fair"),
+        ("3/5 of it", "the probability at the blue boundary must be a decimal or a fraction"),
         (float("nan"), "got nan"),
     ],
 )

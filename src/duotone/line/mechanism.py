@@ -151,6 +151,8 @@ def on_line(privacy: PrivacyDefinition, boundary: Boundary) -> LineMechanism:
     if boundary == "selection":
         empty = represent(privacy, Fraction(0))
         return LineMechanism(privacy, following(privacy, empty), 1 - empty, boundary)
+    if isinstance(boundary, str) and boundary.strip()[:1].isalpha():
+        raise DuotoneError(f"the boundary is balanced, or a probability such as 0.1 or 1/10, got {boundary}")
     value = probability(boundary, "the probability at the blue boundary")
     m = represent(privacy, value)
     return LineMechanism(privacy, m, following(privacy, complement(m)), value)

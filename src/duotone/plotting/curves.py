@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +54,8 @@ MARKED = 45
 
 def line_phases(mechanism: LineMechanism, blue: int, red: int, *, ax: Axes | None = None) -> Figure:
     """Fig. 3. The line with its initial and terminal phase, and Pr[yes] above it."""
+    if not isinstance(mechanism, LineMechanism):
+        raise DuotoneError(f"phases are of a line, as balanced and with_boundary make it, got {type(mechanism).__name__}")
     privacy = mechanism.privacy
     if not isinstance(privacy, ApproxDP):
         raise DuotoneError("phases can be drawn for (epsilon, delta)-privacy only")
@@ -92,7 +94,7 @@ def error_by_distance(
 
     Each line ends where the error becomes exactly 0, and is labelled there. `labels` name the budgets.
     """
-    mechanisms = [budget if isinstance(budget, LineOrWhich) else balanced(budget) for budget in budgets]
+    mechanisms = [budget if isinstance(budget, LineOrWhich) else balanced(budget) for budget in _several(budgets)]
     sides = [side for mechanism in mechanisms for side in _sides(mechanism)]
     labels = labels or [budget_label(mechanism.privacy) for mechanism in mechanisms]
     ends = [mechanism.certain[1 if red else 0] + 1 for mechanism, red, _ in sides]
@@ -126,11 +128,17 @@ def _sides(mechanism: LineOrWhich) -> list[tuple[LineOrWhich, bool, str]]:
     return [(mechanism, False, ": false no"), (mechanism, True, ": false yes")]
 
 
+def _several(budgets: Any) -> Sequence[Any]:
+    if not isinstance(budgets, Iterable):
+        raise DuotoneError(f"a picture takes a list of budgets, got {type(budgets).__name__}")
+    return [*budgets]
+
+
 def tradeoff_curve(budgets: Sequence[PrivacyDefinition], *, ax: Axes | None = None) -> Figure:
     """The truth at the blue boundary against the most truth then possible at the red one; the balanced point is
     marked."""
     figure, ax = new_axes(ax, (5.2, 5.0))
-    for i, privacy in enumerate(budgets):
+    for i, privacy in enumerate(_several(budgets)):
         colour = SEQUENCE[i % len(SEQUENCE)]
         curve = np.array(tradeoff(privacy, 401), dtype=float).T
         ax.plot(*curve, color=colour, ls=LINES[i % len(LINES)], lw=1.6, label=budget_label(privacy))
@@ -151,6 +159,8 @@ NAMED = 4
 def sweep(of: Sweep, *, ax: Axes | None = None) -> Figure:
     """Pr[yes] on each dataset by ε, or by δ where only that differs, or else by definition; datasets that are always
     answered alike share a curve."""
+    if not hasattr(of, "definitions"):
+        raise DuotoneError(f"a picture of a sweep needs what duotone.graphs.sweep.sweep returns, got {type(of).__name__}")
     at, says, log = _swept(of.definitions)
     order = np.argsort(at, kind="stable")
     graph = of.mechanisms[0].graph

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LARGEST = 400
 """Up to this many datasets, a graph is drawn node by node."""
+SPREAD = 2.6
+"""Of positions in a unit square: the longer side, in nodes, by the root of their number."""
 TALL = 4
 """Columns with more rows than this are further apart."""
 LABELLED = 60
@@ -44,7 +46,7 @@ def graph(of: ColouredGraph | Mechanism, positions: Positions | None = None, *, 
     where = positions or columns_by_level(coloured)
     if missing := [d for d in coloured if d not in where]:
         raise DuotoneError(f"dataset {label(missing[0])} has no position: give each one a pair of numbers")
-    extent = np.ptp(np.array(list(where.values())), axis=0)
+    extent = _extent(where, given=positions is not None)
     broad = 1.1 if extent[1] > TALL else 0.75  # tall columns need room for the edges between them
     figure, ax = new_axes(ax, (float(np.clip(broad * extent[0], 7.2, 18)), float(np.clip(0.75 * extent[1] + 2.6, 2.6, 14))))
     _edges(ax, coloured, where)
@@ -69,9 +71,20 @@ def graph(of: ColouredGraph | Mechanism, positions: Positions | None = None, *, 
     return figure
 
 
-def boundary_graph(of: ColouredGraph, positions: Positions | None = None) -> Figure:
+def _extent(where: Positions, *, given: bool) -> Array:
+    """Width and height of a picture, in nodes beside each other; given positions in a unit square are spread."""
+    try:
+        extent: Array = np.ptp(np.array(list(where.values()), dtype=float).reshape(-1, 2), axis=0)
+    except (TypeError, ValueError):
+        raise DuotoneError("a position is a pair of numbers, one for each dataset") from None
+    longest = float(extent.max())
+    return extent * SPREAD * len(where) ** 0.5 / longest if given and 0 < longest < len(where) ** 0.5 else extent
+
+
+def boundary_graph(of: ColouredGraph | Mechanism, positions: Positions | None = None) -> Figure:
     """Fig. 2. A coloured graph on the left; on the right its boundary graph, each node with the datasets that it stands
     for."""
+    of = of.graph if isinstance(of, Mechanism) else required(of)
     g = boundary_morphism(of)
     figure: Figure = figure_class()(figsize=(11, 4.6))
     left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1.15, 1]})
