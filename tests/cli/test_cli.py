@@ -170,7 +170,7 @@ def test_a_graph_without_edges_is_private(capsys: pytest.CaptureFixture[str], tm
         ([], "one of the two"),
         (["--epsilon", "1", "--boundary", "2"], "must be in [0, 1], got 2"),
         (["--epsilon", "1", "--boundary", "z=1"], "there is no dataset z"),
-        (["--epsilon", "1", "--boundary", "fair"], "must be a decimal or a fraction"),
+        (["--epsilon", "1", "--boundary", "fair"], "the boundary is balanced, or a probability"),
         (["--epsilon", "1", "--blue", "z"], "there is no node z to be blue"),
         (["--epsilon", "1", "--draw", "m.txt"], "a picture must end in"),
     ],

@@ -52,7 +52,7 @@ def test_no_budget_at_all() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"epsilon": "log 2"}, r"if epsilon is log R, give e\^epsilon, which is R; got log 2"),
+        ({"epsilon": "log 2"}, "if epsilon is log R, give exp_epsilon, which is R; got log 2"),
         ({"epsilon": -1}, "epsilon must be finite and at least 0, got -1"),
         ({"epsilon": NAN}, "epsilon must be finite and at least 0, got nan"),
         ({"epsilon": math.inf}, "epsilon must be finite"),

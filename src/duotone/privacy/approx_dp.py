@@ -347,7 +347,7 @@ class ApproxDP:
 def _parameter(value: object, name: str) -> Number:
     """A privacy parameter, short enough for ledgers and certificates; every float64 is."""
     if isinstance(value, str) and value.strip().lower().startswith(("log", "ln")):
-        raise DuotoneError(f"{name} must be a number: if epsilon is log R, give e^epsilon, which is R; got {value}")
+        raise DuotoneError(f"{name} must be a number: if epsilon is log R, give exp_epsilon, which is R; got {value}")
     x = number(value, name)
     if isinstance(x, Fraction) and not max(x.numerator.bit_length(), x.denominator.bit_length()) <= LONGEST:
         raise DuotoneError(f"{name} has too many digits: at most {LONGEST * 3 // 10} in its numerator and denominator")
