@@ -82,7 +82,9 @@ def test_a_pipeline_registers_what_is_absent(folder: Path, capsys: pytest.Captur
     for command in (same, *members, same, *members):
         code, out, err = run(capsys, *command)
         assert (code, err) == (0, "")
-    assert out.startswith("bills, version 2025: charged to t, with all its other datasets\nt, version 1: ApproxDP(epsilon=2.0")
+    assert out.startswith(
+        "bills, version 2025: charged to t, like every dataset of the same people\nt, version 1: ApproxDP(epsilon=2.0"
+    )
     with open_ledger(folder / "l") as ledger:
         assert [entry["kind"] for entry in ledger.entries()] == ["register", "member", "member"]
     for more, says in (
@@ -98,7 +100,7 @@ def test_a_pipeline_registers_what_is_absent(folder: Path, capsys: pytest.Captur
     code, _, err = run(capsys, *shlex.split("ledger register l new --version 1 --if-absent"))
     assert (code, "give --epsilon, --exp-epsilon or --population" in err) == (2, True)
     code, out, _ = run(capsys, *shlex.split("ledger register l stays --version 2026"))
-    assert (code, out.splitlines()[0]) == (0, "stays, version 2026: charged to t, with all its other datasets")
+    assert (code, out.splitlines()[0]) == (0, "stays, version 2026: charged to t, like every dataset of the same people")
 
 
 def test_a_file_declares_its_population(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

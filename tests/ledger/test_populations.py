@@ -262,7 +262,8 @@ def test_there_is_no_exception_for_what_is_registered_already(shared: Ledger) ->
 
 def test_a_members_statement_says_its_version_and_who_pays(shared: Ledger) -> None:
     shared.relabel("stays", "2026")
-    assert repr(shared.statement("stays")).startswith("stays, version 2026: charged to census, ApproxDP(epsilon=1.0")
+    named = "stays, version 2026: charged to census, like every dataset of the same people"
+    assert repr(shared.statement("stays")).startswith(f"{named}: ApproxDP(epsilon=1.0")
     assert "stays, version 2026: charged to census" in shared.statement("stays")._repr_html_()
     assert repr(shared.statement("census")).startswith("census, version 1: ApproxDP")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -45,6 +46,13 @@ def test_what_is_left_is_a_table_in_a_notebook(stays: Ledger) -> None:
     left = stays.statement("stays").left
     assert (str(left), repr(left)) == ("epsilon 5, delta 0.001", "<Left: epsilon 5, delta 0.001>")
     assert ">epsilon</td><td style=text-align:left>5.0</td>" in left._repr_html_()
+
+
+def test_what_is_no_place_of_a_ledger() -> None:
+    place: Any
+    for place in (3, None, {}):
+        with pytest.raises(DuotoneError, match=r'^a ledger is named by its place, as "budget.ledger", got '):
+            open_ledger(place)
 
 
 def test_cells_of_several_lines() -> None:

@@ -211,9 +211,10 @@ def test_an_answer_is_compared_with_a_word_or_not_at_all() -> None:
     assert answer == "yes"
     assert answer != "no"
     assert answer == True  # noqa: E712
-    assert answer != 3
-    with pytest.raises(DuotoneError, match='compared with "yes" or "no", got \'Yes\''):
-        _ = answer == "Yes"
+    assert answer is not None
+    for other in ("Yes", 1, 0.0):
+        with pytest.raises(DuotoneError, match=f'compared with "yes" or "no", or with True or False, got {other!r}'):
+            _ = answer == other
     assert same_answer(False, "no") is True
 
 

@@ -176,7 +176,7 @@ REFUSED = {
     "count(*) filter (where salary) > 1": "salary is not a condition: compare it",
     "count(*) filter (where vote = 3) > 1": "column vote holds text: compare it with such a constant",
     "count(*) filter (where salary = 'a') > 1": "column salary holds numbers",
-    "count(*) filter (where b = 3) > 1": "column b holds Booleans",
+    "count(*) filter (where b = 3) > 1": "column b holds Booleans: compare it with such a constant, true or false",
     "count(*) filter (where d = '2025-13-45') > 1": "write a date as 2025-12-31",
     "count(*) filter (where d > timestamp '2025-01-01 10:00:00') > 1": "column d holds dates: compare it with a date",
     "count(*) filter (where salary like 'a%') > 1": "patterns are for text",

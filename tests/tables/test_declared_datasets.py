@@ -147,7 +147,7 @@ def test_a_first_declaration_is_by_the_rows_and_leaves_questions(capsys: pytest.
         "zip": "text", "late": "yes/no", "a b": "number", "at": "time", "day": "%d/%m/%Y", "paid": "money", "rate": "12,5 %",
     }  # fmt: skip
     assert "196 of 200 values fit, and 4 (2.00%) would count as missing" in text
-    assert 'paid = "money"  # 199 of 200 values fit, and 1 (0.50%) would count as missing; as number 200 would' in text
+    assert 'paid = "money"  # 199 of 200 values fit, and 1 (0.50%) would count as missing; as number none would' in text
     assert (made.source, made.unit, made.bounds, made.max_rows) == (str(tmp_path / "t.csv"), None, {}, None)
     assert '# bounds = { "a b" = [LOWEST, HIGHEST], paid' in text
     assert "NOT private" in text.splitlines()[0]

@@ -150,7 +150,7 @@ def test_what_texts_can_be_read_as_is_counted_where_nothing_else_is_asked(tmp_pa
         "n": ("number", 6, 0, 0), "iso": ("text", 4, 0, 0), "day": ("%d/%m/%Y", 4, 0, 0), "flag": ("yes/no", 5, 0, 0),
         "paid": ("money", 5, 0, 4),
     }  # fmt: skip
-    assert "paid: money, all 5 values fit; as number 4 would" in repr(seen)
+    assert "paid: money, all 5 values fit; as number 4 would not" in repr(seen)
     assert "can be read as</th>" in seen._repr_html_()
     assert {"column": "day", "type": "%d/%m/%Y", "values": 4, "lost": 0} in as_document(seen)["texts"]
     assert not inspect_clipping(file, unit="n").texts

@@ -131,7 +131,7 @@ def print_statement(stands: Statement, as_json: bool) -> None:
     about = f"unit {printable(registered.unit)}, {registered.neighbours}"
     named = printable(f"{registered.name}, version {registered.version(stands.state)}")
     if registered.population is not None:
-        print(f"{named}: charged to {printable(registered.population)}, with all its other datasets")
+        print(f"{named}: charged to {printable(registered.population)}, like every dataset of the same people")
         named = printable(f"{registered.population}, version {stands.state.version}")
     calls, called = stands.state.calls, registered.close_calls
     if calls is None or called is None:

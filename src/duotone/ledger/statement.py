@@ -166,8 +166,10 @@ class Statement:
     @property
     def _title(self) -> str:
         about = self.registered
-        shared = "" if about.population is None else f"charged to {printable(about.population)}, "
-        return f"{printable(f'{about.name}, version {about.version(self.state)}')}: {shared}{about.budget}; left: {self.left}"
+        named = printable(f"{about.name}, version {about.version(self.state)}")
+        if about.population is not None:
+            named += f": charged to {printable(about.population)}, like every dataset of the same people"
+        return f"{named}: {about.budget}; left: {self.left}"
 
     def __repr__(self) -> str:
         return "\n".join([self._title, *([aligned(HEAD, self.rows)] if self.charges else [])])

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor, isinf
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -238,16 +239,16 @@ WORDS = {"yes": True, "no": False}
 
 
 def same_answer(answer: Any, other: object) -> Any:
-    """Whether an answer, True or False, equals another one or its word; another text is a mistake, and other values are
-    not answers.
+    """Whether an answer, True or False, equals another one or its word; another text or a number is a mistake, and other
+    values are not answers.
 
     >>> same_answer(True, "yes"), same_answer(True, False)
     (True, False)
     """
-    if isinstance(other, str):
-        if other not in WORDS:
-            raise DuotoneError(f'an answer is compared with "yes" or "no", got {other!r}')
+    if isinstance(other, str) and other in WORDS:
         return bool(answer) is WORDS[other]
+    if isinstance(other, str | Number) and not isinstance(other, bool):
+        raise DuotoneError(f'an answer is compared with "yes" or "no", or with True or False, got {other!r}')
     return bool(answer) == bool(other) if isinstance(other, bool | np.bool_) else NotImplemented
 
 

@@ -21,7 +21,7 @@ LARGE_EPSILON, LARGE_DELTA = 10, Fraction(1, 1000)
 WARNED = frozenset(
     {"large epsilon", "large delta", "coin toss", "almost a coin toss", "rows are people", "having is an answer", "equality",
      "average rounded", "average rounded, with a cure", "numbers from text", "dates from text", "Booleans from text",
-     "bounds decide"}
+     "bounds decide", "percent beyond"}
 )  # fmt: skip
 """Codes of notes that are warnings: whoever reads the answer alone would take it for what it is not, since it is about other
 values or people than the question's words say, or less private or less sure than one expects. What an owner declares, and what

@@ -58,7 +58,7 @@ class TextColumn:
             share = f"{self.lost / self.values:.2%}"
             said = f"{fit:,} of {self.values:,} values fit, and {self.lost:,} ({share}) would count as missing"
         if self.as_numbers:
-            said += f"; as number {self.as_numbers:,} would"
+            said += f"; as number {self.as_numbers:,} would not" if self.as_numbers < self.values else "; as number none would"
         return said + (f"; {' and '.join(self.also)} fit as well: which is it?" if self.also else "")
 
 

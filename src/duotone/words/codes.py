@@ -135,9 +135,11 @@ SENTENCES: Mapping[str, Text] = {
     " persons apart{p.unit}",
     "registration differs": "{dataset} is registered with {what} {registered}, and the question has {asked}: ask with that, or,"
     " if it is a mistake, register another name, and ask by that name{p.dataset}",
-    "registered already": "{dataset} is registered already: its budget cannot be given twice",
-    "registered already, unused": "{dataset} is registered already: its budget cannot be given twice; nothing was charged to"
-    " it, and if something in it is wrong, close it{p.close_dataset}, register another name, and ask by that name{p.dataset}",
+    "registered already": "{dataset} is registered already: its budget cannot be given twice; to do nothing if it is the same,"
+    " say so{p.if_absent}",
+    "registered already, unused": "{dataset} is registered already: its budget cannot be given twice; to do nothing if it is"
+    " the same, say so{p.if_absent}; nothing was charged to it, and if something in it is wrong, close it{p.close_dataset},"
+    " register another name, and ask by that name{p.dataset}",
     "registered already, closed": "{dataset} is registered already: its budget cannot be given twice; nothing was charged to"
     " it, and it is closed: register another name, and ask by that name{p.dataset}",
     "registered differently": "{dataset} is registered already, and differently: {differs}; a budget is given once, and a new"
@@ -220,6 +222,7 @@ SENTENCES: Mapping[str, Text] = {
     "bounds decide": "{comparisons:are} true of all values within {ends}, to which they are clipped: of any table with a value,"
     " whatever is stored there",
     "percent": "{written} is read as {share}",
+    "percent beyond": "{column} is per cent, read as shares: {limit} is {whole}%, so write {limit}% for that many per cent",
     "equality": "{comparison}: one person is always enough for a {end}, so the other answer is never sure; ask for a"
     " range, if it may be one",
     "average rounded": "each person's average of {column} is rounded down to a whole number, since its values are whole"

@@ -125,7 +125,8 @@ FLAGS = {
     "groups": "--groups FILE", "margins": "--margins", "also": "--also", "parts": "--parts", "types": "--types",
     "epsilon": "--epsilon", "wrong": "--wrong", "people": "--people",
     "sample_size": "--sample-size", "one_of": "--one-of", "price": "--price", "costs": "--costs", "ledger": "--ledger",
-    "close_dataset": "duotone ledger close", "register": "duotone ledger register", "longest_text": "--longest-text",
+    "close_dataset": "duotone ledger close", "register": "duotone ledger register", "if_absent": "--if-absent",
+    "longest_text": "--longest-text",
     "declare": "; duotone declare FILE proposes types from the rows, for their owner",
 }  # fmt: skip
 VALUES = {"margins": "margins=True", "parts": "parts=51"}

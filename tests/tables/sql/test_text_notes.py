@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from duotone import ApproxDP, DuotoneError, ask, prepare
+from duotone import AnswerWarning, ApproxDP, DuotoneError, ask, prepare
 from duotone.model.notice import Notice, Refusal
 from duotone.tables.engines.engine import Source
 from duotone.tables.prepared import Prepared
@@ -179,6 +179,41 @@ def test_another_type_is_another_question(tmp_path: Path) -> None:
         with prepare(tmp_path / "t.csv", joined, ApproxDP(1), public={"z": tmp_path / "z.csv"}, types={"z.v": held}) as asked:
             normal.add(asked.normal)
     assert len(normal) == 8
+
+
+@pytest.mark.parametrize(
+    ("question", "limits"),
+    [
+        ("avg(Rate) > 26", ["26"]),
+        ("avg(rate) filter (where rate > 5) <= 1.5", ["1.5", "5"]),
+        ("-20 < quantile(rate, 0.9) and max(rate) < 30", ["-20", "30"]),
+        ("percentile_disc(0.5) within group (order by rate) > 26", ["26"]),
+        ("count(*) filter (where rate between 20 and 30) > 100", ["20", "30"]),
+        ("avg(rate) > 26%", []),
+        ("avg(rate) > 250%", []),  # as it is meant, above 1 too
+        ("avg(rate) > 0.26", []),
+        ("avg(rate) > 1", []),
+        ("avg(rate * 100) > 26", []),
+        ("count(rate) > 26", []),
+        ("sum(rate) > 26", []),
+        ("avg(n) > 26", []),
+    ],
+)
+def test_a_limit_of_per_cent_above_one(question: str, limits: list[str]) -> None:
+    """26 % is 0.26, so 26 is hardly what is meant, and every answer would be a sure no."""
+    kinds: dict[str, Any] = {"rate": "float", "n": "float"}
+    beyond = [note for note in read_question(question, kinds, percents=("rate",)).notes if note.code == "percent beyond"]
+    assert sorted(note.fields["limit"] for note in beyond) == sorted(limits)
+    assert all(note.warns for note in beyond)
+    assert not any(note.code == "percent beyond" for note in read_question(question, kinds).notes)
+
+
+def test_declared_per_cent_is_known(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("rate,part\n25 %,3\n")
+    types = {"rate": "percent", "part": "12,5 %"}
+    for column in types:
+        with pytest.warns(AnswerWarning, match=f"^{column} is per cent, read as shares: 26 is 2,600%, so write 26% for"):
+            ask(tmp_path / "t.csv", f"median({column}) > 26", ApproxDP(1, "1e-6"), types=types)
 
 
 def said(notes: Sequence[Notice]) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from duotone.errors import DuotoneError
+from duotone.errors import DuotoneError, got
 from duotone.ledger.stores.store import SKEW, Entries, Row, Store
 
 __all__ = ["SKEW", "Entries", "Row", "Store", "open_store"]
@@ -19,6 +19,8 @@ __all__ = ["SKEW", "Entries", "Row", "Store", "open_store"]
 
 def open_store(place: str | Path, *, wait: float = 30.0) -> Store:
     """A store by its place: a path, or a URL that begins with postgresql:// or postgres://. Nothing is accessed yet."""
+    if not isinstance(place, str | Path):
+        raise DuotoneError(f'a ledger is named by its place, as "budget.ledger", got {got(place)}')
     text = str(place).strip()
     scheme = re.match(r"([A-Za-z][\w+.-]*):/", text)
     secret = not scheme and re.search(r"pass\w*\s*=|:.*@", text, re.IGNORECASE)  # an error would quote a file's name

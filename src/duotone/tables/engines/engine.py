@@ -309,8 +309,11 @@ class Source:
 
     def require_key(self, column: str, what: str) -> None:
         """Refuse what cannot identify a person or a group: only values that are equal exactly when they look so can."""
-        if self.columns[self.named_column(column)] in ("float", "decimal", "time", "other"):
-            why = self.refused.get(self.named_column(column), "must hold text, whole numbers, Booleans or dates")
+        kind = self.columns[self.named_column(column)]
+        if kind in ("float", "decimal", "time", "other"):
+            why = self.refused.get(
+                self.named_column(column), f"must hold text, whole numbers, Booleans or dates{_cure(kind, what)}"
+            )
             raise DuotoneError(f"column {column} cannot be {what}: it {why}")
 
     def run(self, plan: Any) -> Any:
@@ -459,3 +462,12 @@ def stamps(*paths: Path) -> list[tuple[int, ...]]:
             raise DuotoneError(f"there is no file {path} any more") from None
         facts.append((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns))
     return facts
+
+
+def _cure(kind: Kind, what: str) -> str:
+    """How numbers and times can identify groups, and numbers persons."""
+    if kind in ("float", "decimal"):
+        if what == "grouped by":
+            return "; make whole numbers of it, as in year::int"
+        return "; in a text file declare it as text, anywhere else store it as text or as whole numbers"
+    return "; make a date of it, as in date_trunc('day', seen)::date" if (kind, what) == ("time", "grouped by") else ""

@@ -143,6 +143,8 @@ def compare(operand: Operand, sign: str, value: Value, text: str) -> Compare:
     if not fits:
         held = {"text": "text", "boolean": "Booleans", "date": "dates", "time": "times"}.get(operand.kind, "numbers")
         cure = f", write ({operand.column})::{CAST_TO[kind_of(value)]}, or convert the column" if operand.kind == "text" else ""
+        if operand.kind == "boolean":
+            cure = ", true or false"
         raise DuotoneError(f"{text}: column {operand.column} holds {held}: compare it with such a constant{cure}")
     return Compare(operand, sign, value)
 

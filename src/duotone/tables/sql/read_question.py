@@ -6,7 +6,7 @@ question alone: only the table's owner can see how many are null (`duotone.table
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -43,7 +43,7 @@ from duotone.tables.sql.functions.numbers import as_whole
 from duotone.tables.sql.normal_form import count_alone, normal_text
 from duotone.tables.sql.read_choice import CHOOSING, read_choice, read_top_group
 from duotone.tables.sql.read_comparison import Comparisons
-from duotone.tables.sql.read_condition import read_condition, read_operand
+from duotone.tables.sql.read_condition import constant, read_condition, read_operand
 from duotone.tables.sql.read_groups import Over, makes_groups, read_over_groups
 from duotone.tables.sql.read_joins import TOGETHER, Tables, join_tables, refuse_bare
 from duotone.tables.sql.read_people import join_people, read_people, selects_unit
@@ -62,9 +62,11 @@ def read_question(
     name: str | None = None,
     public: Mapping[str, Columns] = NO_TABLES,
     also: Mapping[str, Columns] = NO_TABLES,
+    percents: Collection[str] = (),
 ) -> ParsedQuestion:
     """Parse a question, or refuse it with a reason; `name` is the table's, None without one. `public` are the columns
-    of the public tables that it may join, `also` those of further private tables.
+    of the public tables that it may join, `also` those of further private tables, `percents` the table's columns of per
+    cent.
 
     >>> read_question("count(*) > 5", {"x": "integer"}).tree
     LinearThreshold(terms=(Term(weight=Fraction(1, 1), value=None, where=Joined(rule='and', parts=())),), \
@@ -75,12 +77,12 @@ limit=Fraction(5, 1), strict=True, present=None, people=False, averaged=False)
             f"a further private table has the name of the table that is asked about, {name}: give it another name"
         )
     try:
-        return _typed(*as_sql(text), Tables(columns, unit, name, public, also))
+        return _typed(*as_sql(text), Tables(columns, unit, name, public, also), percents)
     except RecursionError:
         raise DuotoneError("the question is nested too deeply") from None
 
 
-def _typed(text: str, written_otherwise: Sequence[Notice], tables: Tables) -> ParsedQuestion:
+def _typed(text: str, written_otherwise: Sequence[Notice], tables: Tables, percents: Collection[str]) -> ParsedQuestion:
     """The question; or a refusal that names every column without a declared type that it uses as more than text. Each is
     assumed to hold what fits its first use, and the question is read again."""
     needed: dict[str, Type] = {}
@@ -101,7 +103,7 @@ def _typed(text: str, written_otherwise: Sequence[Notice], tables: Tables) -> Pa
             continue
         if needed:
             raise undeclared(needed)
-        notes = (*written_otherwise, *asked.notes, *_text_notes(asked))
+        notes = (*written_otherwise, *_percent_notes(parsed, percents, written_otherwise), *asked.notes, *_text_notes(asked))
         return replace(asked, text=without_comments(text), notes=notes)
 
 
@@ -292,6 +294,30 @@ def _value(text: str, columns: Columns) -> Operand:
         if (name := f"{column.table}.{column.name}") in columns:  # a public table's column with the same name as another
             column.replace(exp.column(name, quoted=True))
     return read_operand(select.expressions[0], columns)
+
+
+def _percent_notes(select: exp.Select, percents: Collection[str], written: Sequence[Notice]) -> Iterator[Notice]:
+    """Notices: one for each limit above 1 of a column of per cent, whose values are shares, unless it was written with %."""
+    columns = {column.lower(): column for column in percents}
+    shares = {Fraction(note.fields["share"]) for note in written if note.code == "percent"}
+    for node in select.find_all(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between) if columns else ():
+        sides = [side for name in ("this", "expression", "low", "high") if (side := node.args.get(name)) is not None]
+        limits = [value for side in sides if isinstance(value := constant(side), Fraction) and abs(value) > 1]
+        for column in {columns[name] for side in sides if (name := _measured(side)) in columns}:
+            for limit in limits:
+                if limit not in shares:
+                    yield Notice("percent beyond", column=column, limit=f"{float(limit):g}", whole=f"{float(100 * limit):,g}")
+
+
+def _measured(side: exp.Expression) -> str:
+    """The column of which a side is the value, or an average, a quantile, the least or the largest one; else nothing."""
+    while isinstance(side, exp.Paren | exp.Filter | exp.WithinGroup | exp.Ordered | exp.Order | exp.AggFunc):
+        if isinstance(side, exp.Count | exp.CountIf | exp.Sum):
+            return ""
+        if isinstance(side, exp.WithinGroup):
+            side = side.expression
+        side = side.expressions[0] if isinstance(side, exp.Order) else side.this
+    return side.name.lower() if isinstance(side, exp.Column) else ""
 
 
 def _text_notes(asked: ParsedQuestion) -> list[Notice]:
