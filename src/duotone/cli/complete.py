@@ -76,7 +76,7 @@ def _starting(names: Iterable[str], incomplete: str) -> list[str]:
 
 
 def _first(ctx: typer.Context, argument: str) -> str | None:
-    """The first argument on the line; while an option lacks its value, arguments are not yet told apart."""
+    """The first argument on the line; while an option lacks its value, arguments cannot be distinguished yet."""
     return ctx.params.get(argument) or next(iter(ctx.args), None)
 
 
