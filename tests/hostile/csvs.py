@@ -8,17 +8,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 
 from duotone.tables.engines import open_source
 from hostile.asked import Refused, Tally, levels, wrong_levels
 from hostile.columns import BROKEN, TEXTS
-from hostile.numerals import by_hand
+from hostile.numerals import by_hand, decimal_by_hand, time_by_hand
 from hostile.pairs import BOOLEANS, DATES, EIGHTHS, FLOATS, NARROW, NUMBERS, ONE_ANSWER, WIDE
 from hostile.pairs import TEXTS as WORDS
 from hostile.questions import Constant, Question, Row, every
-from support.oracles import plain_duckdb
 
 LONGEST = 1_000_000
 LONGEST_TEXT = 10_000
@@ -87,23 +85,12 @@ class As:
             return None
         if self.type == "yes/no":
             return YES_NO.get(text.lower().encode())
-        if self.type not in ("number", "date"):
-            return by_hand(self.type, text)
-        value = _cast({"number": "double", "date": "date"}[self.type], text)
-        if value is None or value == "nan":
-            return None
         if self.type == "number":
-            return float(value) + 0.0
-        known = re.fullmatch(r"\d{4}-\d\d-\d\d", value)
-        return (datetime.date.fromisoformat(value) - datetime.date(1970, 1, 1)).days if known else None
-
-
-@cache
-def _cast(kind: str, text: str) -> str | None:
-    with plain_duckdb() as alone:
-        value = alone.execute(f"select try_cast(? as {kind})::varchar", [text]).fetchone()
-    assert value is not None
-    return None if value[0] is None else str(value[0])
+            return decimal_by_hand(text)
+        if self.type == "date":
+            moment = time_by_hand(text)
+            return None if moment is None else (moment.date() - datetime.date(1970, 1, 1)).days
+        return by_hand(self.type, text)
 
 
 _FLOATS = [*(Constant(c.sql, float(c.value)) for c in NUMBERS), *FLOATS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import math
 import operator
@@ -20,7 +21,7 @@ from duotone.model.text_types import Numerals, text_type
 from duotone.questions import Neighbours, verify
 from duotone.tables.engines.open import open_source
 from duotone.tables.engines.text_types import of_text
-from hostile.numerals import by_hand
+from hostile.numerals import by_hand, decimal_by_hand, time_by_hand
 from support.oracles import plain_duckdb
 from support.running import examples
 
@@ -58,6 +59,47 @@ def test_examples(written: str, text: str, value: float | None) -> None:
     with plain_duckdb() as database:
         assert database.execute(f"select {of_text(written, '$1::varchar', 100).sql}", [text]).fetchone() == (value,)
     assert by_hand(written, text) == value
+
+
+PIECES_OF_BOTH = [
+    "1", "2024", "02", "-", "+", ".", ":", " ", "T", "Z", "e", "E", "_", "0" * 16, "inf", "INFINITY", "nan", "2025-12-31",
+    "18:30:00.5", "23:59", "+02:00", "-05", "24", "60", "PM", "/", "0001-01-01", "9999-12-31", "00:30", "epoch", "\t", "\u00a0",
+    "٣", "(BC)", "99", "x",
+]  # fmt: skip
+
+
+@examples(400)
+@given(st.lists(st.sampled_from(PIECES_OF_BOTH), max_size=7).map("".join))
+def test_numbers_and_times_without_a_format_are_what_they_are_by_hand(text: str) -> None:
+    _by_hand(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1_000", "0." + "0" * 99 + "_1", "+-5", "\t5", "25-12-31", "31-12-25", "2025/12/31", "epoch", "2025-12-31 10:00:00 PM",
+        "2025-12-31 10:00:00 Europe/Rome", "2025-12-31 24:00:00", "-2025-12-31", "2025-12-31 10:00:00.", "2025-12-31 Z",
+        "2025-12-31 10:00-99:99", "0001-01-01 00:00:00+14",
+    ],
+)  # fmt: skip
+def test_what_duckdb_alone_would_read(text: str) -> None:
+    assert _by_hand(text) == [None] * 3
+
+
+def test_a_time_with_a_zone_is_in_utc() -> None:
+    at = datetime.datetime(2025, 12, 31, 23)
+    for text in ("2025-12-31T23:00Z", "2026-01-01 01:00:00+02", "2026-01-01 04:30+0530", "2025-12-31 18:00:00.0-05:00"):
+        assert _by_hand(text) == [None, at, at.date()]
+
+
+def _by_hand(text: str) -> list[object]:
+    """The text as a number, a time and a date: the same as in plain Python."""
+    with plain_duckdb() as database:
+        asked = ", ".join(of_text(held, "$1::varchar", 10_000).sql for held in ("number", "time", "date"))
+        (*values,) = database.execute(f"select {asked}", [text]).fetchone()
+    moment = time_by_hand(text)
+    assert values == [decimal_by_hand(text), moment, moment and moment.date()], text
+    return values
 
 
 def test_a_long_text_is_null(tmp_path: Path) -> None:

@@ -17,6 +17,12 @@ YES_NO = {**dict.fromkeys(("true", "t", "yes", "y", "1"), True), **dict.fromkeys
 MINUS = "-−"
 BLANKS, APOSTROPHES = " \u00a0\u202f", "'’"
 """Separators that look alike."""
+NUMBER = r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?))"
+"""How numbers are written without an example. DuckDB alone would accept 1_000 too, and misread 0.0_1 with many zeros."""
+DAY = "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+HOURS = r"[ T](?:[01]?[0-9]|2[0-3]):[0-9]{1,2}(?::[0-9]{1,2}(?:\.[0-9]+)?)?"
+ZONE = "(?:Z|[+-](?:0[0-9]|1[0-5])(?::?[0-5][0-9])?)"
+"""How dates and times are written without a format."""
 
 
 def of_text(written: str, text: str, longest: int) -> Reading:
@@ -28,11 +34,12 @@ def of_text(written: str, text: str, longest: int) -> Reading:
         case Numerals():
             return number(_of_numerals(held, bare))
         case "number":
-            return number(f"try_cast({bare} as double)")
+            fits = f"regexp_full_match({bare}, {literal(NUMBER)})"
+            return number(f"case when {fits} then try_cast({bare} as double) end")
         case "date":
-            return date(f"try_cast({bare} as date)")
+            return date(f"cast({_instant(bare)} as date)")
         case "time":
-            return time(f"try_cast({bare} as timestamp)")
+            return time(_instant(bare))
         case "yes/no":
             words = " ".join(f"when '{word}' then {value}" for word, value in YES_NO.items())
             return Reading("boolean", "boolean", f"case lower({bare}) {words} end")
@@ -73,6 +80,14 @@ def _numeral(how: Numerals) -> str:
 
 def _escaped(text: str) -> str:
     return "".join(f"\\x{{{ord(character):x}}}" for character in text)
+
+
+def _instant(bare: str) -> str:
+    """The time of a text such as 2025-12-31 18:30:00.5, in UTC. DuckDB alone would accept epoch, the year 25, and what follows
+    a time, as PM, which it ignores."""
+    local, zoned = (f"regexp_full_match({bare}, {literal(pattern)})" for pattern in (f"{DAY}(?:{HOURS})?", DAY + HOURS + ZONE))
+    shifted = f"make_timestamp(epoch_us(try_cast({bare} as timestamptz)))"
+    return f"case when {local} then try_cast({bare} as timestamp) when {zoned} then {shifted} end"
 
 
 def _of_format(how: DateFormat, bare: str) -> Reading:
