@@ -96,7 +96,7 @@ def _by_hand(text: str) -> list[object]:
     """The text as a number, a time and a date: the same as in plain Python."""
     with plain_duckdb() as database:
         asked = ", ".join(of_text(held, "$1::varchar", 10_000).sql for held in ("number", "time", "date"))
-        (*values,) = database.execute(f"select {asked}", [text]).fetchone()
+        values: list[object] = list(database.execute(f"select {asked}", [text]).fetchone())
     moment = time_by_hand(text)
     assert values == [decimal_by_hand(text), moment, moment and moment.date()], text
     return values
