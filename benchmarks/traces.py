@@ -68,7 +68,20 @@ def ask() -> list[str]:
     from duotone.cli.app import app
 
     def work(question: str) -> None:
-        line = ["ask", str(CHILE), question, "--bounds", "age=18:70:1", "--epsilon", "1", "--delta", "1e-6", "--no-ledger"]
+        line = [
+            "ask",
+            str(CHILE),
+            question,
+            "--types",
+            "age=number",
+            "--bounds",
+            "age=18:70:1",
+            "--epsilon",
+            "1",
+            "--delta",
+            "1e-6",
+            "--no-ledger",
+        ]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             app(line, standalone_mode=False)
 

@@ -60,7 +60,8 @@ WRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {
 
 @contextmanager
 def served(name: str, folder: Path, more: str = "") -> Iterator[AtDesk]:
-    office = make_office(folder, DATASET.format(source=name, more=more), head=HEAD, people=PEOPLE)
+    types = 'types = { age = "number", income = "number" }\n' if ".csv" in name else ""
+    office = make_office(folder, DATASET.format(source=name, more=types + more), head=HEAD, people=PEOPLE)
     with at_desk(office) as opened:
         yield opened
 

@@ -9,7 +9,7 @@ opens a dataset's tables and checks its declarations against their columns, `sql
 `listed_groups` make one level of how many groups say yes. `engines` execute requests (`work`, with `patterns`, bounds
 their cost). Every question is first on `trial` with made-up tables, and `engine_conformance` tests an unknown engine.
 `check_by_parts` checks any question for `parts` of the people.
-`inspection` and `first_declaration` are for a table's owner, and not private.
+`inspection`, `text_readings` (what columns of text hold) and `first_declaration` are for a table's owner, and not private.
 """
 
 from importlib.util import find_spec
