@@ -19,6 +19,8 @@ from duotone.errors import DuotoneError
 Type = Literal["number", "money", "percent", "date", "time", "yes/no", "text"]
 """Types of a text file's columns that have a name."""
 TYPES: tuple[Type, ...] = get_args(Type)
+YES_NO = {**dict.fromkeys(("true", "t", "yes", "y", "1"), True), **dict.fromkeys(("false", "f", "no", "n", "0"), False)}
+"""Texts of a column that is declared yes/no, in any case."""
 WIDTHS = {"%Y": (4, 4), "%y": (2, 2), "%m": (1, 2), "%d": (1, 2), "%H": (1, 2), "%I": (1, 2), "%M": (1, 2), "%S": (1, 2),
           "%f": (1, 6)}  # fmt: skip
 """Least and most digits of a part of a date."""

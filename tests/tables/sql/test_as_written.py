@@ -25,6 +25,9 @@ WRITTEN = {
     "count(*) between 1,000 and 2,000": "count(*) between 1000 and 2000",
     "count(*) filter (where (salary > 1,000)) > 5": "count(*) filter (where (salary > 1000)) > 5",
     "count(*) filter (where salary in (1,000)) > 5": "count(*) filter (where salary in (1, 0)) > 5",
+    "count(*) filter (where b = 'Yes' or b <> 'no') > 5": "count(*) filter (where b = true or b <> false) > 5",
+    "count(*) filter (where b = 1) > count(*) filter (where b in ('F', 'n'))":
+        "count(*) filter (where b = true) > count(*) filter (where b in (false, false))",
     "sum(salary) > $1,000": "sum(salary) > 1000",
     "sum(salary) > €20 and sum(salary) < £3,000.5": "sum(salary) > 20 and sum(salary) < 3000.5",
     "avg(b) > 25%": "avg(b) > 0.25",

@@ -9,11 +9,9 @@ Guarantee: a value or null for every text, by that text alone.
 
 from __future__ import annotations
 
-from duotone.model.text_types import WIDTHS, WORDS, DateFormat, Numerals, text_type
+from duotone.model.text_types import WIDTHS, WORDS, YES_NO, DateFormat, Numerals, text_type
 from duotone.tables.engines.stored_values import Reading, date, literal, number, time
 
-YES_NO = {**dict.fromkeys(("true", "t", "yes", "y", "1"), True), **dict.fromkeys(("false", "f", "no", "n", "0"), False)}
-"""Texts of a column that is declared yes/no, in any case."""
 MINUS = "-−"
 BLANKS, APOSTROPHES = " \u00a0\u202f", "'’"
 """Separators that look alike."""

@@ -141,14 +141,19 @@ def compare(operand: Operand, sign: str, value: Value, text: str) -> Compare:
         elif operand.kind != "time" and isinstance(value, datetime.datetime):
             raise DuotoneError(f"{text}: column {operand.column} holds dates: compare it with a date")
     if not fits:
-        held = {"text": "text", "boolean": "Booleans", "date": "dates", "time": "times"}.get(operand.kind, "numbers")
+        held = HELD.get(operand.kind, "numbers")
+        with_what = WRITTEN_AS.get(operand.kind, "a number, without quotes")
         cure = f", write ({operand.column})::{CAST_TO[kind_of(value)]}, or convert the column" if operand.kind == "text" else ""
-        if operand.kind == "boolean":
-            cure = ", true or false"
-        raise DuotoneError(f"{text}: column {operand.column} holds {held}: compare it with such a constant{cure}")
+        raise DuotoneError(f"{text}: column {operand.column} holds {held}: compare it with {with_what}{cure}")
     return Compare(operand, sign, value)
 
 
+HELD: Mapping[Kind, str] = {"text": "text", "boolean": "Booleans", "date": "dates", "time": "times"}
+WRITTEN_AS: Mapping[Kind, str] = {
+    "text": "a text in single quotes", "boolean": "true or false, or ask whether it is null",
+    "date": "a date, as '2025-12-31'", "time": "a time, as '2025-12-31 23:59:59'",
+}  # fmt: skip
+"""The constants that a column is compared with, by its kind; else numbers."""
 CAST_TO: Mapping[Kind, str] = {"integer": "double", "float": "double", "boolean": "boolean", "date": "date", "time": "date"}
 """The cast of a text to a constant's kind."""
 
@@ -205,7 +210,8 @@ def read_condition(node: exp.Expression, columns: Columns) -> Condition:
     if isinstance(node, exp.EQ | exp.NEQ) and any(
         _is_written_condition(side, columns) for side in (node.this, node.expression)
     ):
-        same = _agree(*(read_condition(side, columns) for side in (node.this, node.expression)))
+        second = read_condition(node.expression, columns)  # of x = 'a' > 20 the latter part says what is wrong
+        same = _agree(read_condition(node.this, columns), second)
         return same if isinstance(node, exp.EQ) else Not(same)
     if type(node) in SIGNS and None not in (constant(node.this), constant(node.expression)):
         return _settled(node)
@@ -308,8 +314,8 @@ def read_numbers(node: exp.Expression, columns: Columns, text: str) -> Operand:
     if untyped and value.kind in ("text", "untyped"):
         raise undeclared(dict.fromkeys(untyped, "number"))
     if value.kind not in NUMERIC:
-        cure = f": write ({value.column})::double, or convert the column" if value.kind == "text" else ""
-        raise DuotoneError(f"{text}: {value.column} does not hold numbers{cure}")
+        cure = f": for its numbers write ({value.column})::double; for a share a condition, as in avg({value.column} = 'a')"
+        raise DuotoneError(f"{text}: {value.column} does not hold numbers{cure if value.kind == 'text' else ''}")
     return value
 
 

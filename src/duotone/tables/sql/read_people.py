@@ -28,12 +28,13 @@ from duotone.tables.sql.read_condition import (
     read_part,
 )
 from duotone.tables.sql.read_joins import TOGETHER, Tables, join_tables, refuse_bare, table_of
-from duotone.tables.sql.syntax import column_name, group_keys
+from duotone.tables.sql.syntax import column_name, group_keys, yes_or_no_constants
 
 
 def read_people(select: exp.Select, tables: Tables) -> PeopleTable:
     """Read an inner select; people without a row in its where are left out."""
     columns, joined, joins = join_tables(select, tables)
+    yes_or_no_constants(select, columns)
     select.set("order", None)  # which does not matter in a table
     having = select.args.get("having")
     person = _grouped_by(group_keys(select, columns), columns, tables.unit)

@@ -47,7 +47,17 @@ from duotone.tables.sql.read_condition import constant, read_condition, read_ope
 from duotone.tables.sql.read_groups import Over, makes_groups, read_over_groups
 from duotone.tables.sql.read_joins import TOGETHER, Tables, join_tables, refuse_bare
 from duotone.tables.sql.read_people import join_people, read_people, selects_unit
-from duotone.tables.sql.syntax import among, column_name, group_keys, names_of, parse, unknown_in, without_comments, written
+from duotone.tables.sql.syntax import (
+    among,
+    column_name,
+    group_keys,
+    names_of,
+    parse,
+    unknown_in,
+    without_comments,
+    written,
+    yes_or_no_constants,
+)
 
 NO_TABLES: Mapping[str, Columns] = {}
 DEEPEST = 100
@@ -180,6 +190,7 @@ def _about_rows(
     select: exp.Select, columns: Columns, unit: str | None, there: Sequence[Condition], over: Over | None = None
 ) -> ParsedQuestion:
     """A question about a table with these columns, over the rows that satisfy all of `there`."""
+    yes_or_no_constants(select, columns)
     where = select.args.get("where")
     rows = read_condition(where.this, columns) if where is not None else ALWAYS
     for condition in there:

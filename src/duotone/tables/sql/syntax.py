@@ -14,6 +14,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from duotone.errors import DuotoneError, UnknownColumn
+from duotone.model.text_types import YES_NO
 from duotone.tables.sql.as_written import LONGEST, simplified
 from duotone.tables.sql.condition import Columns
 from duotone.tables.sql.functions import FORMS
@@ -326,6 +327,19 @@ def column_name(node: exp.Column, columns: Columns) -> str:
         meant = quoted or isinstance(node.parent, exp.EQ | exp.NEQ | exp.In)  # a text, perhaps
         raise no_column(node.name, columns, else_hint=f"a text stands in single quotes, as '{node.name}'" if meant else "")
     return name
+
+
+def yes_or_no_constants(select: exp.Select, columns: Columns) -> None:
+    """Write true for 'Yes' and 1, and false for 'no' and 0, where a Boolean column is compared with them: the texts of a
+    column that is declared yes/no."""
+    for node in select.find_all(exp.EQ, exp.NEQ, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ):
+        sides = [node.this, node.args.get("expression"), *node.expressions]
+        names = [find_column(side.this, columns) for side in sides if isinstance(side, exp.Column)]
+        if any(name is not None and columns[name] == "boolean" for name in names):
+            for side in sides:
+                said = YES_NO.get(side.name.strip().lower()) if isinstance(side, exp.Literal) else None
+                if said is not None:
+                    side.replace(exp.Boolean(this=said))
 
 
 def group_keys(select: exp.Select, columns: Columns) -> list[exp.Expression]:
