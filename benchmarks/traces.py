@@ -68,20 +68,8 @@ def ask() -> list[str]:
     from duotone.cli.app import app
 
     def work(question: str) -> None:
-        line = [
-            "ask",
-            str(CHILE),
-            question,
-            "--types",
-            "age=number",
-            "--bounds",
-            "age=18:70:1",
-            "--epsilon",
-            "1",
-            "--delta",
-            "1e-6",
-            "--no-ledger",
-        ]
+        options = "--types age=number --bounds age=18:70:1 --epsilon 1 --delta 1e-6 --no-ledger"
+        line = ["ask", str(CHILE), question, *options.split()]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             app(line, standalone_mode=False)
 

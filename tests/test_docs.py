@@ -255,7 +255,7 @@ def test_the_count_of_lines_fails_where_a_script_does(tmp_path: Path, capsys: py
 
 
 def test_the_pages_are_short() -> None:
-    """Lines of at most 120 characters, but for tables and code; 30,000 words in all, besides code."""
+    """Lines of at most 120 characters, but for tables and code; 31,500 words in all, besides code."""
     words = 0
     for page in (ROOT / "docs").glob("*.md"):
         text = page.read_text()
@@ -263,7 +263,7 @@ def test_the_pages_are_short() -> None:
         words += len(re.findall(r"\S*\w\S*", prose))
         for line in prose.splitlines():
             assert len(line) <= 120 or line.startswith(("|", "    ")), f"{page.name}: {line}"
-    assert words <= 30_000
+    assert words <= 31_500
 
 
 def test_links_lead_somewhere() -> None:

@@ -30,7 +30,7 @@ def test_it_says_in_most_of_the_parts_wherever_it_answers(capsys: pytest.Capture
     assert "most of them, and not more" in out
     code, out, _ = run(capsys, *ASK, "--parts", "3", "--part-seconds", "5", "--part-memory", "512", *PRICE, "--json")
     document = json.loads(out)
-    assert document["by_parts"] == {"scope": SCOPE, "parts": 3, "seconds": 5, "memory_mib": 512}
+    assert document["by_parts"] == {"scope": SCOPE, "parts": 3, "part_seconds": 5, "part_memory": 512}
     code, out, _ = run(capsys, *ASK, "--parts", "3", *PRICE, "--preview")
     assert code == 0
     assert "most of them, and not more" in out

@@ -17,8 +17,8 @@ from support.running import run
 def path(tmp_path: Path) -> Path:
     """A ledger with an answer, a wasted charge and a question asked again."""
     with open_ledger(tmp_path / "budget.ledger") as ledger:
-        register(ledger, ApproxDP(4, "1e-6"), by="owner")
-        ask(ledger, "mean(pay) > 3 [bold]", by="ann")
+        register(ledger, ApproxDP(4, "1e-6"), done_by="owner")
+        ask(ledger, "mean(pay) > 3 [bold]", asker="ann")
         with pytest.raises(ZeroDivisionError):
             ledger.ask("census", "crash", Charge(balanced(ApproxDP("0.5")), 2), lambda: 1 / 0, **ABOUT)
         ask(ledger, "mean(pay) > 3 [bold]", again=True)
@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_register(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     place = tmp_path / "l"
-    options = ("--unit", "person", "--neighbours", "replace", "--version", "2026-11", "--by", "owner")
+    options = ("--unit", "person", "--neighbours", "replace", "--version", "2026-11", "--done-by", "owner")
     code, out, _ = run(capsys, "ledger", "register", place, "census", "--epsilon", "1", "--delta", "1e-6", *options)
     assert code == 0
     assert out == (
@@ -84,7 +84,7 @@ def test_show(capsys: pytest.CaptureFixture[str], path: Path) -> None:
     account = json.loads(out)["datasets"]["census"]
     assert [charge.get("answer") for charge in account["charges"]] == [True, None, True, True]
     assert [charge.get("wasted") for charge in account["charges"]] == [None, True, None, None]
-    assert account["unanswered"] == 1
+    assert account["wasted"] == 1
     assert 0 < account["spent"]["epsilon"] <= 2.5
     code, _, err = run(capsys, "ledger", "show", path, "--dataset", "none")
     assert code == 2

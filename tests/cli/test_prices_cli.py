@@ -42,7 +42,7 @@ def test_the_price_follows_from_the_accuracy(capsys: pytest.CaptureFixture[str],
     code, out, err = run(capsys, "ledger", "show", stays.parent / "office.ledger", "--json")
     assert re.search(r"\d{30}", out) is None
     first, second = json.loads(out)["datasets"]["stays"]["charges"]
-    assert (first["one_of"], second["notion"]) == (143, {"order": 21, "price": 1.05, "delta": 0.0})
+    assert (first["one_of"], second["privacy"]) == (143, {"order": 21, "price": 1.05, "delta": 0.0})
 
 
 def test_a_release_without_a_ledger_is_not_priced_by_one(capsys: pytest.CaptureFixture[str], stays: Path) -> None:

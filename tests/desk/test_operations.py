@@ -20,7 +20,7 @@ from duotone.http.app import open_desk, service
 from duotone.mcp.tools import TOOLS
 from support.offices import Served, at_desk, make_office, serving, told
 
-GIVEN: dict[str, Any] = {"name": "votes", "charge": 10**6, "request": 10**6, "session": "none"}
+GIVEN: dict[str, Any] = {"dataset": "votes", "charge": 10**6, "request": 10**6, "session": "none"}
 BODIES: dict[str, Any] = {
     "preview": {"question": "count(*) > 1", "epsilon": "0.01"},
     "plan": {"question": "count(*) > 1", "epsilon": "0.01"},

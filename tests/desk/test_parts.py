@@ -40,7 +40,7 @@ def test_an_answer_says_in_most_of_the_parts_in_every_form(tmp_path: Path, quick
         assert (status, seen["by_parts"]["scope"]) == (200, scope)
         status, answer = desk.ask("ana", "votes", **TERMS)
         assert (status, answer["answer"] in ("yes", "no")) == (200, True)
-        assert answer["by_parts"] == {"scope": scope, "parts": 3, "seconds": 1, "memory_mib": 1024}
+        assert answer["by_parts"] == {"scope": scope, "parts": 3, "part_seconds": 1, "part_memory": 1024}
         assert f"“{SQL}” {scope} was answered" in answer["quote"]
         assert scope in answer["question"]
         assert answer["terms"]["parts"] == 3

@@ -134,7 +134,7 @@ def test_others_do_not_crowd_ones_own_requests_out_of_the_list(office: AtDesk) -
     for who, numbers in (("ana", {first, waiting}), ("olga", {waiting})):
         listed = office.now(office.desk.requests(office.caller(who)))[1]["requests"]
         assert numbers <= {one["request"] for one in listed}
-        assert all(who == "olga" or one["asked_by"] == "ana" for one in listed)
+        assert all(who == "olga" or one["asker"] == "ana" for one in listed)
     many(office, "ana", used=300)  # of one's own, the latest; and all that wait
     listed = office.now(office.desk.requests(office.caller("ana")))[1]["requests"]
     assert waiting in {one["request"] for one in listed}

@@ -83,7 +83,7 @@ def test_nothing_of_an_answer_is_seen_before_its_tick(office: AtDesk, hands: Han
     assert still == done
     assert {name for name in done if done[name] == before[name]} == {"certificate"}
     first, *rest = done["history"]["charges"]
-    assert (first["state"], first["question"], first["by"]) == ("wasted, or under way", "a question", "ana")
+    assert (first["state"], first["question"], first["asker"]) == ("wasted, or under way", "a question", "ana")
     assert rest == before["history"]["charges"]
     assert [one["preview"]["ledger"]["free"] for one in (before, done, after)] == [False, False, True]
     assert after["history"]["charges"][0]["state"] == "answered"

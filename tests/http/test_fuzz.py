@@ -46,7 +46,7 @@ def test_no_route_breaks(office: Served, who: str, mode: GenerationMode) -> None
         operation = result.ok()
         if mode is GenerationMode.NEGATIVE and not operation.body:
             continue  # hardly any path is wrong
-        for fixed in ({}, {"name": "votes"}) if "{name}" in operation.path else ({},):
+        for fixed in ({}, {"dataset": "votes"}) if "{dataset}" in operation.path else ({},):
 
             @settings(max_examples=EXAMPLES, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=EVERY)
             @given(operation.as_strategy(mode, path_parameters=fixed or None))

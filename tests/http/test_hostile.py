@@ -247,11 +247,11 @@ def test_a_path_written_otherwise_opens_no_door(office: Served, path: str) -> No
 def test_what_one_may_not_ask_about_does_not_exist(office: Served, routes: list[tuple[str, str]]) -> None:
     """Word for word as if there were no such dataset."""
     with office.client("ana") as ana:
-        for method, template in (route for route in routes if "{name}" in route[1]):
+        for method, template in (route for route in routes if "{dataset}" in route[1]):
             hidden, none = call(ana, method, template, "calls"), call(ana, method, template, "no-such")
             assert hidden.status_code == none.status_code == 404, template
             assert hidden.text == none.text
-        assert [dataset["name"] for dataset in ana.get("/api/datasets").json()["datasets"]] == ["votes", "stays"]
+        assert [dataset["dataset"] for dataset in ana.get("/api/datasets").json()["datasets"]] == ["votes", "stays"]
 
 
 def test_an_analyst_does_not_do_what_is_the_owners(office: Served) -> None:

@@ -159,7 +159,7 @@ def test_close_calls_and_approval(ana: Connection, served: Served) -> None:
 async def assistants_play(assistant: Assistant) -> None:
     """Lists tools, previews, plans and asks within the allowance, and is refused beyond it."""
     assert "ask_planned" in await assistant.tools()
-    assert {one["name"] for one in (await assistant.use("list_datasets"))["datasets"]} == {"votes", "stays", "calls"}
+    assert {one["dataset"] for one in (await assistant.use("list_datasets"))["datasets"]} == {"votes", "stays", "calls"}
     terms = {"dataset": "votes", "question": MAJORITY, "epsilon": "0.5", "delta": "1e-6"}
     preview = await assistant.use("preview_question", **terms)
     assert preview["ledger"]["fits"]

@@ -240,12 +240,12 @@ def _is_of_public_facts(log: str, metrics: str) -> None:
         frozenset({"at", "level", "what", "person", "route", "method", "status", "seconds"})
     }
     assert {line["person"] for line in requests} == {None, "ana", "olga"}
-    assert {"/api/datasets/{name}/ask", "/login/openid", "/metrics"} <= {line["route"] for line in requests}
+    assert {"/api/datasets/{dataset}/ask", "/login/openid", "/metrics"} <= {line["route"] for line in requests}
     assert not [word for word in ("count(", "filter", "vote =", '"yes"', '"no"', "epsilon") if word in log]
     labels = re.findall(r'(\w+)="([^"]*)"', metrics)
     assert {name for name, _ in labels} == {"method", "route", "status"}
     assert not {value for _, value in labels} & {"ana", "olga", "votes"}
-    assert 'duotone_requests_total{method="POST",route="/api/datasets/{name}/ask",status="200"} 1.0' in metrics
+    assert 'duotone_requests_total{method="POST",route="/api/datasets/{dataset}/ask",status="200"} 1.0' in metrics
 
 
 def test_a_database_that_is_not_there_does_not_show_its_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

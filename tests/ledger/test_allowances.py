@@ -27,18 +27,18 @@ TINY = Fraction(1, 10**60)
 
 
 def test_an_asker_spends_the_allowance_and_no_more(ledger: Ledger) -> None:
-    ledger.allow("census", "ann", ApproxDP("0.5"), by="owner")
-    receipt = ask(ledger, "q", by="ann")
+    ledger.allow("census", "ann", ApproxDP("0.5"), done_by="owner")
+    receipt = ask(ledger, "q", asker="ann")
     assert (str(receipt.left), str(receipt.allowance)) == ("epsilon 0.5, delta 0", "epsilon 0, delta 0")
     assert ask(ledger, "q").free  # whoever asks: it is recorded
     with pytest.raises(OverBudget, match="does not fit into the allowance of ann for census; left: epsilon 0, delta 0") as over:
-        ask(ledger, "r", Charge(balanced(ApproxDP(TINY))), by="ann")
+        ask(ledger, "r", Charge(balanced(ApproxDP(TINY))), asker="ann")
     assert over.value.asker == "ann"
     with pytest.raises(LedgerError, match=r"census has allowances: say who asks"):
         ask(ledger, "r")
-    assert ask(ledger, "r", by="bob").allowance is None  # nothing was said about bob
+    assert ask(ledger, "r", asker="bob").allowance is None  # nothing was said about bob
     with pytest.raises(OverBudget, match="the budget of census"):
-        ask(ledger, "s", by="bob")
+        ask(ledger, "s", asker="bob")
     assert ledger.verify().holds
     assert audit(ledger.entries())["census"].overspent == []
 
@@ -48,14 +48,14 @@ def test_everybody_without_an_own_allowance_has_the_default_one(ledger: Ledger) 
     ledger.allow("census", "ann", ApproxDP("0.2"))
     for name, many in (("ann", 2), ("bob", 1), ("eve", 1)):
         for i in range(many):
-            ask(ledger, f"{name}{i}", TENTH, by=name)
+            ask(ledger, f"{name}{i}", TENTH, asker=name)
         with pytest.raises(OverBudget, match="the allowance of"):
-            ask(ledger, "more", TENTH, by=name)
+            ask(ledger, "more", TENTH, asker=name)
     ledger.allow("census", "ann", ApproxDP("0.3"))  # a later one replaces an earlier one
-    ask(ledger, "more", TENTH, by="ann")
+    ask(ledger, "more", TENTH, asker="ann")
     ledger.allow("census", "bob", ApproxDP(0))
     with pytest.raises(OverBudget, match="the allowance of bob"):
-        ask(ledger, "yet more", TENTH, by="bob")
+        ask(ledger, "yet more", TENTH, asker="bob")
     shares = ledger.statement("census").shares
     assert {name: (float(share.spent.numbers()["epsilon"]), str(share.left)) for name, share in shares.items()} == {
         "ann": (0.3, "epsilon 0, delta 0"),
@@ -68,20 +68,20 @@ def test_everybody_without_an_own_allowance_has_the_default_one(ledger: Ledger) 
 
 def test_what_was_asked_before_the_first_allowance_counts(ledger: Ledger) -> None:
     for name in ("ann", "ann", "bob", None):
-        ask(ledger, f"{name}", TENTH, again=True, by=name)
+        ask(ledger, f"{name}", TENTH, again=True, asker=name)
     before = len(ledger.entries())
     ledger.allow("census", "*", ApproxDP("0.2"))
     added = [entry for entry in ledger.entries() if entry["seq"] > before]
     assert [(e["kind"], e["asker"]) for e in added] == [("asker", "ann"), ("asker", "bob"), ("allowance", "*")]
     with pytest.raises(OverBudget, match="allowance of ann"):
-        ask(ledger, "x", TENTH, by="ann")
-    assert str(ask(ledger, "x", TENTH, by="bob").allowance) == "epsilon 0, delta 0"
+        ask(ledger, "x", TENTH, asker="ann")
+    assert str(ask(ledger, "x", TENTH, asker="bob").allowance) == "epsilon 0, delta 0"
     assert ledger.verify().holds
 
 
 def test_a_quote_knows_the_allowance(ledger: Ledger) -> None:
     ledger.allow("census", "ann", ApproxDP("0.5"))
-    quotes = ledger.quote("census", [("q", HALF), ("r", HALF)], by="ann", **ABOUT)
+    quotes = ledger.quote("census", [("q", HALF), ("r", HALF)], asker="ann", **ABOUT)
     assert [(q.free, q.fits, str(q.left), str(q.allowance)) for q in quotes] == [
         (False, True, "epsilon 0.5, delta 0", "epsilon 0, delta 0"),
         (False, False, "epsilon 0.5, delta 0", "epsilon 0, delta 0"),
@@ -90,14 +90,14 @@ def test_a_quote_knows_the_allowance(ledger: Ledger) -> None:
         ledger.quote("census", [("q", HALF)], **ABOUT)
     ledger.close_dataset("census")
     with pytest.raises(LedgerError, match="census is closed"):
-        ledger.quote("census", [("q", HALF)], by="ann", **ABOUT)
+        ledger.quote("census", [("q", HALF)], asker="ann", **ABOUT)
 
 
 def test_a_closed_dataset_is_charged_no_more(ledger: Ledger) -> None:
     ask(ledger, "q")
 
     def flip() -> int:
-        ledger.close_dataset("census", by="owner")  # while a charge waits for its answer
+        ledger.close_dataset("census", done_by="owner")  # while a charge waits for its answer
         return 7
 
     assert ledger.ask("census", "r", TENTH, flip, **ABOUT).answer == 7
@@ -125,7 +125,7 @@ def test_bad_allowances_are_refused(ledger: Ledger) -> None:
         ledger.allow("census", "", ApproxDP(1))
     for nobody in (b"x", 123, "", "a\nb", "*"):  # also of an answer that would be free
         with pytest.raises(DuotoneError, match=r"a name is a short printable text|say who asks"):
-            ask(ledger, by=nobody)
+            ask(ledger, asker=nobody)
     with pytest.raises(LedgerError, match="there is no dataset other in this ledger; it has census"):
         ledger.allow("other", "ann", ApproxDP(1))
     with pytest.raises(LedgerError, match="there is no dataset other"):
@@ -150,7 +150,7 @@ def test_an_allowance_is_looked_up_and_not_added_up() -> None:
     ledger.allow("census", "ann", ApproxDP(4000))
     for i in range(200):
         before = store.statements, store.rows
-        ask(ledger, f"q{i}", TENTH, by=("ann", "bob")[i % 2])
+        ask(ledger, f"q{i}", TENTH, asker=("ann", "bob")[i % 2])
         work.append((store.statements - before[0], store.rows - before[1]))
     assert len(set(work[4:])) <= 2  # ann's allowance, and everybody's
     assert max(map(sum, work)) < 60
@@ -162,11 +162,11 @@ def test_entries_stay_short_under_an_allowance() -> None:
     ledger = Ledger(store)
     register(ledger, ApproxDP(8000, "1/2"), dataset=longest)
     ledger.relabel(longest, longest)
-    ledger.allow(longest, longest, ApproxDP(8000, "1/2"), by=longest)
+    ledger.allow(longest, longest, ApproxDP(8000, "1/2"), done_by=longest)
     for i in range(30):
         bottom = draw.getrandbits((100, 700, 4000)[i % 3]) | 1
         each = Charge(balanced(ApproxDP(Fraction(draw.randrange(bottom), bottom), Fraction(draw.getrandbits(60), 2**80))))
-        ask(ledger, f"q{i}", each, dataset=longest, by=longest)
+        ask(ledger, f"q{i}", each, dataset=longest, asker=longest)
     assert max(len(body) for (body,) in store.execute("SELECT body FROM duotone_entries", ())) < 48 * 1024
     assert ledger.verify().holds
     store.end()
@@ -194,9 +194,9 @@ CHANGES: dict[str, tuple[str, Any]] = {
 @pytest.mark.parametrize("how", CHANGES)
 def test_whoever_writes_the_chain_anew_must_still_add_up(path: Path, how: str) -> None:
     with open_ledger(path) as ledger:
-        ask(ledger, "q", TENTH, by="ann")
+        ask(ledger, "q", TENTH, asker="ann")
         ledger.allow("census", "ann", ApproxDP("0.5"))
-        ask(ledger, "r", TENTH, by="ann")
+        ask(ledger, "r", TENTH, asker="ann")
         ledger.close_dataset("census")
         assert ledger.verify().holds
     kind, change = CHANGES[how]
@@ -247,7 +247,7 @@ def _life(draw: random.Random) -> None:
         within = total + cost <= 2 and (limit is None or spent.get(asker or "", Fraction(0)) + cost <= limit)
         answered = not closed and within and not (asker is None and allowed)
         try:
-            ask(ledger, f"q{i}", Charge(balanced(ApproxDP(cost))), by=asker)
+            ask(ledger, f"q{i}", Charge(balanced(ApproxDP(cost))), asker=asker)
         except LedgerError:
             assert not answered
         else:
@@ -278,8 +278,8 @@ def test_the_accountant_sees_what_goes_beyond() -> None:
     ledger = Ledger(MemoryStore())
     register(ledger)
     ledger.allow("census", "ann", ApproxDP("0.5"))
-    ask(ledger, "q", by="ann")
-    ask(ledger, "r", by="bob")
+    ask(ledger, "q", asker="ann")
+    ask(ledger, "r", asker="bob")
     entries = ledger.entries()
     assert audit(entries)["census"].overspent == []
     less = [{**e, "budget": "epsilon=1/4 delta=0"} if e["kind"] == "allowance" else e for e in entries]
@@ -301,8 +301,8 @@ def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_the_commands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with open_ledger(path) as ledger:
-        ask(ledger, "q", TENTH, by="ann")
-    _run(capsys, "allow", str(path), "census", "--asker", "*", "--epsilon", "0.3", "--by", "owner")
+        ask(ledger, "q", TENTH, asker="ann")
+    _run(capsys, "allow", str(path), "census", "--asker", "*", "--epsilon", "0.3", "--done-by", "owner")
     said = _run(capsys, "allow", str(path), "census", "--asker", "ann", "--epsilon", "0.2")
     allowance = "ApproxDP(epsilon=0.2, delta=0)"
     assert f"ann: spent epsilon 0.1, delta 0 of the allowance {allowance}; left: epsilon 0.1, delta 0, if the d" in said
@@ -321,7 +321,7 @@ def test_the_commands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             "left": {"epsilon": 0.3, "delta": 0.0},
         },
     }
-    closed = _run(capsys, "close", str(path), "census", "--by", "owner")
+    closed = _run(capsys, "close", str(path), "census", "--done-by", "owner")
     assert "closed: nothing more is charged" in closed
     assert f"of the allowance {allowance}; left: nothing, since it is closed" in closed
     assert "(x.svg): a dataset is named by --dataset (see " in _run(capsys, "plot", str(path), "census", "x.svg")

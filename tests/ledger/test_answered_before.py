@@ -42,11 +42,11 @@ def test_a_charge_without_an_answer_does_not_hide_an_answered_one(ledger: Ledger
         ledger.ask("census", "q", OTHER, fails, unit="person", neighbours="replace")
     before = ask(ledger, "q", THIRD).before
     assert before is not None
-    assert before.entry == paid
+    assert before.charge == paid
 
 
 def test_another_number_of_answers_is_called_so(ledger: Ledger) -> None:
     paid = ask(ledger, "q", HALF).charge
     before = ask(ledger, "q", Charge(HALF.mechanism, 2)).before
     assert before is not None
-    assert before.note == f"answered before at another number of answers (entry {paid})"
+    assert before.note == f"answered before at another number of answers (charge {paid})"

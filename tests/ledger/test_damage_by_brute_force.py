@@ -45,11 +45,11 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("sound") / "l"
     times = [datetime(2050, 1, 1, tzinfo=UTC)]
     with Ledger(open_store(path), clock=lambda: times[0]) as ledger:
-        ledger.register("t.csv", ApproxDP(4, "1e-5"), unit="row", neighbours="add-remove", version="1", by="ann")
+        ledger.register("t.csv", ApproxDP(4, "1e-5"), unit="row", neighbours="add-remove", version="1", done_by="ann")
         register(ledger, ApproxDP(1, "1e-6"), dataset="other")
         times[0] = datetime.now(UTC)
-        ledger.reset_clock(by="ann")
-        ask(ledger, "q", Charge(balanced(ApproxDP("0.1"))), dataset="other", by="bob")
+        ledger.reset_clock(done_by="ann")
+        ask(ledger, "q", Charge(balanced(ApproxDP("0.1"))), dataset="other", asker="bob")
         options: dict[str, Any] = {"unit": "row", "neighbours": "add-remove"}
         ledger.relabel("t.csv", "2")
         ledger.ask("t.csv", "q", Charge(balanced(ApproxDP("0.1"))), lambda: {"answers": [], "private": True}, **options)

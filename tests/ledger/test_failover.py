@@ -72,7 +72,7 @@ def test_an_asynchronous_standby_is_refused_or_accepted_in_words(primary: Server
             with pytest.raises(LedgerError, match="a standby, or a replication slot for one, that commits do not wait for"):
                 ask(ledger, "r", flips=flips)
             with pytest.raises(LedgerError, match="this user may not do it"):
-                ledger.accept_standbys("fine", by="asker")
+                ledger.accept_standbys("fine", done_by="asker")
             execute(primary.url, "ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (s1)'")
             execute(primary.url, "SELECT pg_reload_conf()")
             eventually(lambda: states(primary) == ["sync"])
@@ -84,7 +84,7 @@ def test_an_asynchronous_standby_is_refused_or_accepted_in_words(primary: Server
         eventually(lambda: execute(primary.url, "SHOW synchronous_standby_names") == [("",)])
         with pytest.raises(LedgerError, match="replication slot"):
             ask(ledger, "r")
-        owner.accept_standbys("a failover may forget a minute of charges: agreed with the data office", by="ann")
+        owner.accept_standbys("a failover may forget a minute of charges: agreed with the data office", done_by="ann")
         assert ask(ledger, "r").free
         accepted = ledger.entries()[-1]
         assert (accepted["kind"], accepted["by"], accepted["words"][:10]) == ("standbys", "ann", "a failover")
@@ -124,9 +124,9 @@ def test_a_promoted_standby_is_older_than_its_kept_head(
     """Two answers of a budget of two, the primary is killed, the standby that missed them is promoted: nothing is left."""
     head = tmp_path / "elsewhere.head"
     with open_ledger(primary.url) as ledger:
-        ledger.accept_standbys("its head is kept elsewhere", by="ann")
+        ledger.accept_standbys("its head is kept elsewhere", done_by="ann")
         register(ledger)
-        ledger.keep_head(head, by="ann")
+        ledger.keep_head(head, done_by="ann")
         with primary.standby("s1") as standby:
             eventually(lambda: has_replayed(primary, standby))
             execute(standby.url, "ALTER SYSTEM SET primary_conninfo = ''")  # it misses whatever comes now
@@ -146,7 +146,7 @@ def test_a_promoted_standby_is_older_than_its_kept_head(
                     with pytest.raises(LedgerError, match=r"older than its head kept in .*elsewhere.head.* entry 7 was kept"):
                         ask(promoted, "c", flips=flips)
                 with pytest.raises(LedgerError, match="older than its head"):
-                    promoted.keep_head(tmp_path / "another.head", by="ann")
+                    promoted.keep_head(tmp_path / "another.head", done_by="ann")
                 assert promoted.verify().problems == (f"entry 7 is not the one whose head was kept in {head}",)
             assert run(capsys, "ledger", "verify", standby.url)[0] == 1
             primary.start()

@@ -156,7 +156,7 @@ def test_an_asker_is_filed_under_their_name_and_allowance(url: str) -> None:
         register(ledger, ApproxDP(5))
         ledger.allow("census", "ann", ApproxDP(4))
         ledger.allow("census", "*", ApproxDP(4))
-        last, charge, _ = prepared(ledger, by="ann")
+        last, charge, _ = prepared(ledger, asker="ann")
         own = charge["asker_spent"]
         for changed in (
             *({**charge, "allowance": number} for number in (0, 1, 3, 999)),
@@ -168,7 +168,7 @@ def test_an_asker_is_filed_under_their_name_and_allowance(url: str) -> None:
             assert not appended(url, last, changed, canonical(changed)), changed
         assert appended(url, last, charge, canonical(charge))
         assert ledger.verify().holds
-        assert not ask(ledger, "z", by="ann").free
+        assert not ask(ledger, "z", asker="ann").free
 
 
 @pytest.mark.parametrize("name", ["a\\b", 'a "b"', "José", "\U0001f600"])
@@ -181,6 +181,7 @@ def test_names_and_questions_of_every_kind_are_taken(url: str, name: str) -> Non
                 ledger.allow(name, name, ApproxDP(9))
             for text in ("q", "\0\\", '\ud800"\\u005c/\x7f\b', "\u00e9\U0001f600"):
                 answer: Body = {text: [text, 1.5, -0.0, 1e-300, 10**4299, [], {}], name: None}
-                receipt = ledger.ask(name, text, HALF, lambda a=answer: a, by=name, again=True, unit=name, neighbours="replace")
+                about: Any = {"unit": name, "neighbours": "replace"}
+                receipt = ledger.ask(name, text, HALF, lambda a=answer: a, asker=name, again=True, **about)
                 assert receipt.answer == answer
         assert ledger.verify().holds

@@ -178,8 +178,8 @@ def test_an_askers_sums_are_compared_too(url: str) -> None:
         ledger.allow("census", "ann", ApproxDP(2))
         ledger.allow("census", "*", ApproxDP(1))
         for name in ("ann", "bob"):
-            ask(ledger, "a", by=name, again=True)
-            last, honest = next_charge(ledger, HALF, by=name)
+            ask(ledger, "a", asker=name, again=True)
+            last, honest = next_charge(ledger, HALF, asker=name)
             for state in smaller({"charges": 1, "answers": 1, "version": "1", "spent": honest["asker_spent"]}):
                 if "spent" in state and state["spent"] != honest["asker_spent"]:
                     assert not appended(url, last, {**honest, "asker_spent": state["spent"]})

@@ -24,7 +24,7 @@ def test_an_older_copy_is_refused_and_a_newer_one_is_not(tmp_path: Path) -> None
     place, head = tmp_path / "l", tmp_path / "head"
     with open_ledger(place) as ledger:
         register(ledger, ApproxDP(3))
-        ledger.keep_head(head, by="ann")
+        ledger.keep_head(head, done_by="ann")
         ask(ledger, "a")
     shutil.copy(place, tmp_path / "older")
     with open_ledger(place) as ledger:
@@ -36,7 +36,7 @@ def test_an_older_copy_is_refused_and_a_newer_one_is_not(tmp_path: Path) -> None
             lambda: ask(older, "c", flips=flips),
             lambda: ask(older, "a", flips=flips),
             lambda: older.relabel("census", "2"),
-            lambda: older.keep_head(tmp_path / "other", by="eve"),
+            lambda: older.keep_head(tmp_path / "other", done_by="eve"),
         ):
             with pytest.raises(LedgerError, match="older than its head kept in"):
                 write()
@@ -51,7 +51,7 @@ def test_a_crash_before_the_head_is_kept_blocks_nothing(tmp_path: Path, monkeypa
     flips: list[int] = []
     with open_ledger(tmp_path / "l") as ledger:
         register(ledger, ApproxDP(3))
-        ledger.keep_head(tmp_path / "head", by="ann")
+        ledger.keep_head(tmp_path / "head", done_by="ann")
 
         def crash(*_: object) -> None:
             raise KeyboardInterrupt
@@ -71,7 +71,7 @@ def test_a_head_of_no_entry_is_that_of_every_ledger(tmp_path: Path) -> None:
     """It is kept where a crash followed the first of all entries: nothing is lost, to a charge and to `verify` alike."""
     with open_ledger(tmp_path / "l") as ledger:
         register(ledger)
-        ledger.keep_head(tmp_path / "head", by="ann")
+        ledger.keep_head(tmp_path / "head", done_by="ann")
         (tmp_path / "head").write_bytes(kept_head._line((0, "")))
         assert ledger.verify().holds
         ask(ledger)
@@ -85,7 +85,7 @@ def test_two_copies_that_are_both_charged_are_found_before_a_coin(tmp_path: Path
         place, copy = tmp_path / f"l{more}", tmp_path / f"copy{more}"
         with open_ledger(place) as ledger:
             register(ledger, ApproxDP(3))
-            ledger.keep_head(head, by="ann")
+            ledger.keep_head(head, done_by="ann")
         shutil.copy(place, copy)
         flips: list[int] = []
         with open_ledger(place) as ledger, open_ledger(copy) as other, monkeypatch.context() as patch:
@@ -109,7 +109,7 @@ def test_every_interrupted_write_leaves_a_head(tmp_path: Path) -> None:
     place = tmp_path / "head"
     with open_ledger(tmp_path / "l") as ledger:
         register(ledger)
-        ledger.keep_head(place, by="ann")
+        ledger.keep_head(place, done_by="ann")
         ask(ledger)
     before, newest = place.read_bytes(), kept_head.kept(place)
     following = newest[0] + 1, "f" * 64
@@ -131,9 +131,9 @@ def test_a_head_that_is_gone_or_of_another_is_refused_until_the_owner_keeps_one_
         register(ledger, ApproxDP(3))
         (tmp_path / "notes").write_text("mine")
         with pytest.raises(LedgerError, match="holds no head of a ledger"):
-            ledger.keep_head(tmp_path / "notes", by="ann")
+            ledger.keep_head(tmp_path / "notes", done_by="ann")
         assert (tmp_path / "notes").read_text() == "mine"
-        ledger.keep_head(head, by="ann")
+        ledger.keep_head(head, done_by="ann")
         head.unlink()
         for damage in (b"", b"x" * 5000, None):
             if damage is not None:
@@ -142,20 +142,20 @@ def test_a_head_that_is_gone_or_of_another_is_refused_until_the_owner_keeps_one_
                 head.unlink()
             with pytest.raises(LedgerError, match="nothing was released"):
                 ask(ledger)
-        ledger.keep_head(tmp_path / "second", by="ann")
+        ledger.keep_head(tmp_path / "second", done_by="ann")
         assert not ask(ledger).free
     with open_ledger(tmp_path / "another") as another:
         register(another)
         with pytest.raises(LedgerError, match="older than its head"):
-            another.keep_head(tmp_path / "second", by="ann")
+            another.keep_head(tmp_path / "second", done_by="ann")
 
 
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place, head = str(tmp_path / "l"), str(tmp_path / "head")
     with open_ledger(place) as ledger:
         register(ledger)
-    assert run(capsys, "ledger", "keep-head", place, head, "--by", "ann")[0] == 0
-    assert run(capsys, "ledger", "accept-standbys", place, "--words", "a copy is elsewhere", "--by", "ann")[0] == 0
+    assert run(capsys, "ledger", "keep-head", place, head, "--done-by", "ann")[0] == 0
+    assert run(capsys, "ledger", "accept-standbys", place, "--words", "a copy is elsewhere", "--done-by", "ann")[0] == 0
     assert run(capsys, "ledger", "verify", place)[0] == 0
     with open_ledger(place) as ledger:
         assert [entry["kind"] for entry in ledger.entries()] == ["register", "head", "standbys"]
@@ -167,8 +167,8 @@ def test_many_writers_keep_the_newest(tmp_path: Path) -> None:
     place, head = tmp_path / "l", tmp_path / "head"
     with open_ledger(place) as ledger:
         register(ledger)
-        ledger.keep_head(head, by="ann")
-    subprocess.run([sys.executable, "-c", ASKERS, str(place), "16", ""], check=False)
+        ledger.keep_head(head, done_by="ann")
+    subprocess.run([sys.executable, "-c", ASKERS, str(place), "16", "", "census"], check=False)
     with open_ledger(place) as ledger:
         assert kept_head.kept(head) == (len(ledger.entries()), ledger.verify().head)
         assert ledger.statement("census").state.charges == 16
@@ -190,7 +190,7 @@ def test_killed_at_any_moment_the_ledger_goes_on(tmp_path: Path) -> None:
     place, head = tmp_path / "l", tmp_path / "head"
     with open_ledger(place) as ledger:
         register(ledger, ApproxDP(1000))
-        ledger.keep_head(head, by="ann")
+        ledger.keep_head(head, done_by="ann")
     for i in range(6):
         writer = subprocess.Popen([sys.executable, "-c", KILLED, str(place), str(i)], stdout=subprocess.PIPE)
         assert writer.stdout is not None

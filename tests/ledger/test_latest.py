@@ -30,9 +30,9 @@ def test_the_latest_charges_are_those_of_the_statement(place: str) -> None:
             dataset, by = chance.choice([("census", "ann"), ("census", "bob"), ("other", None)])
             if chance.random() < 0.2:
                 with pytest.raises(ZeroDivisionError):
-                    ledger.ask(dataset, f"lost {i}", SMALL, lambda: 1 / 0, by=by, **ABOUT)
+                    ledger.ask(dataset, f"lost {i}", SMALL, lambda: 1 / 0, asker=by, **ABOUT)
             else:
-                ask(ledger, f"q{chance.randrange(4)}", SMALL, again=True, by=by, dataset=dataset)
+                ask(ledger, f"q{chance.randrange(4)}", SMALL, again=True, asker=by, dataset=dataset)
         for name in ("census", "other"):
             account = ledger.statement(name)
             for many in (1, 7, 1000):
@@ -76,7 +76,7 @@ def test_reading_it_takes_no_longer_in_a_longer_ledger(tmp_path: Any, monkeypatc
         with monkeypatch.context() as patch:
             patch.setattr(Entries, "_select", counted)
             ledger.latest("census", 20)
-            ledger.stands("census", by="ann")
+            ledger.stands("census", asker="ann")
             ledger.share("census", "ann")
             ledger.clear_answers("census")
         return sum(read)
@@ -87,6 +87,6 @@ def test_reading_it_takes_no_longer_in_a_longer_ledger(tmp_path: Any, monkeypatc
         counts = []
         for many in (40, 400):
             for i in range(many):
-                ask(ledger, f"{many} {i}", SMALL, by="ann")
+                ask(ledger, f"{many} {i}", SMALL, asker="ann")
             counts.append(looked(ledger))
     assert counts[0] == counts[1] < 100

@@ -82,7 +82,7 @@ def test_another_question_is_charged(place: str, other: str) -> None:
             "answers": Charge(balanced(ApproxDP("0.5")), 2),
         }
         if other == "version":
-            ledger.relabel("census", "2", by="ann")
+            ledger.relabel("census", "2", done_by="ann")
         assert not ask(ledger, "another" if other == "question" else "q", sales.get(other, HALF)).free
         assert ledger.verify().holds
 
@@ -164,7 +164,7 @@ def test_registration_is_checked(ledger: Ledger) -> None:
         with pytest.raises(DuotoneError, match="a dataset is a short printable text"):
             register(ledger, dataset=bad)
     with pytest.raises(DuotoneError, match="a name is a short"):
-        register(ledger, dataset="d", by="\0")
+        register(ledger, dataset="d", done_by="\0")
     with pytest.raises(DuotoneError, match="had the version 1 already"):
         ledger.relabel("census", "1")
     with pytest.raises(DuotoneError, match="a wait is"):

@@ -53,7 +53,7 @@ def test_an_entry_from_the_future_and_the_owners_way_out(tmp_path: Path) -> None
     with Ledger(open_store(tmp_path / "l"), clock=lambda: times[0]) as ledger:
         register(ledger)
         with pytest.raises(DuotoneError, match="there is nothing to reset"):
-            ledger.reset_clock(by="owner")
+            ledger.reset_clock(done_by="owner")
         times[0] = now + timedelta(days=3650)
         ask(ledger, "q", small)
         times[0] = now + timedelta(minutes=1)
@@ -62,9 +62,9 @@ def test_an_entry_from_the_future_and_the_owners_way_out(tmp_path: Path) -> None
             ask(ledger, "r", small, flips=flips)
         for nobody in ("", None):
             with pytest.raises(DuotoneError, match="a name is a short printable text"):
-                ledger.reset_clock(by=nobody)  # type: ignore[arg-type]
+                ledger.reset_clock(done_by=nobody)  # type: ignore[arg-type]
         assert flips == []
-        ledger.reset_clock(by="owner")
+        ledger.reset_clock(done_by="owner")
         assert not ask(ledger, "r", small).free
         assert ask(ledger, "q", small).free
         assert str(ledger.statement("census").left) == "epsilon 0.8, delta 0"
@@ -76,7 +76,7 @@ def test_an_entry_from_the_future_and_the_owners_way_out(tmp_path: Path) -> None
         assert (entry["at"], entry["by"]) == (times[0].isoformat(), "owner")
         assert ledger.verify().holds
         with pytest.raises(DuotoneError, match="there is nothing to reset"):
-            ledger.reset_clock(by="owner")
+            ledger.reset_clock(done_by="owner")
         _only_as_such([json.dumps(_body(e), sort_keys=True, separators=(",", ":")) for e in ledger.entries()])
 
 
@@ -86,7 +86,7 @@ def test_the_command_resets_a_clock(tmp_path: Path, capsys: pytest.CaptureFixtur
         register(ledger)
     for expected in (0, 2):
         with pytest.raises(SystemExit) as ended:
-            main(["ledger", "reset-clock", str(path), "--by", "owner"])
+            main(["ledger", "reset-clock", str(path), "--done-by", "owner"])
         assert (ended.value.code or 0) == expected
     assert "there is nothing to reset" in capsys.readouterr().err
     with open_ledger(path) as ledger:

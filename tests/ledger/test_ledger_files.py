@@ -205,7 +205,7 @@ def test_nothing_private_is_stored(path: Path, ledger: Ledger) -> None:
     """The bytes of the file hold what is public and no level, margin or row."""
     secret = 987654321
     coin = Coin(HALF.mechanism)
-    ledger.ask("census", "mean(pay) > 3", HALF, lambda: coin.answer(secret).answer, by="ann", **ABOUT)
+    ledger.ask("census", "mean(pay) > 3", HALF, lambda: coin.answer(secret).answer, asker="ann", **ABOUT)
     with pytest.raises(DuotoneError):
         ledger.ask("census", "r", HALF, lambda: coin.answer("987654321"), **ABOUT)
     ledger.close()

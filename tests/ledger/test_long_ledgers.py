@@ -73,7 +73,7 @@ def test_entries_stay_short_and_charges_take_the_same_work_whatever_was_charged(
         each = Fraction(draw.randrange(bottom), bottom)
         privacy = ApproxDP(exp_epsilon=1 + each) if i % 3 == 0 else ApproxDP(each, Fraction(draw.getrandbits(60), 2**80))
         before = store.statements, store.rows
-        ask(ledger, f"q{i}", Charge(balanced(privacy)), dataset=longest, by=longest)
+        ask(ledger, f"q{i}", Charge(balanced(privacy)), dataset=longest, asker=longest)
         work.append((store.statements - before[0], store.rows - before[1]))
     assert len(set(work[1:])) == 1
     assert sum(work[-1]) < 60

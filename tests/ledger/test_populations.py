@@ -53,8 +53,8 @@ def test_what_one_member_spends_nobody_else_has(shared: Ledger) -> None:
         assert not shared.quote(name, [("r", HALF)], **ABOUT)[0].fits
         assert shared.stands(name).repeats(HALF) == 0
     assert [charge.member for charge in shared.statement("census").charges] == ["stays", "bills"]
-    assert [charge.seq for charge in shared.statement("bills").charges] == [other.charge]
-    assert [charge.seq for charge in shared.latest("bills", 5)] == [other.charge]
+    assert [charge.charge for charge in shared.statement("bills").charges] == [other.charge]
+    assert [charge.charge for charge in shared.latest("bills", 5)] == [other.charge]
     assert shared.latest("drugs", 5) == []
     assert shared.statement("drugs").spent == shared.statement("census").spent == (1.0, 0.0)
     assert shared.verify().holds
@@ -71,7 +71,7 @@ def test_versions_are_each_members_own(shared: Ledger) -> None:
     assert (otherwise.free, otherwise.before) == (False, None)
     after = ask(shared, charge=Charge(balanced(ApproxDP("0.125"))), dataset="stays")
     assert after.before is not None
-    assert after.before.entry == otherwise.charge
+    assert after.before.charge == otherwise.charge
     with pytest.raises(DuotoneError, match="stays had the version 1 already"):
         shared.relabel("stays", "1")
     assert shared.verify().holds
@@ -115,11 +115,11 @@ def test_allowances_are_for_all_members_together() -> None:
     ledger = Ledger(MemoryStore())
     register(ledger, ApproxDP(9))
     join(ledger, *NAMES)
-    ask(ledger, dataset="stays", by="ann")
+    ask(ledger, dataset="stays", asker="ann")
     ledger.allow("census", "ann", ApproxDP(1))
-    assert ask(ledger, dataset="bills", by="ann").allowance == ledger.share("drugs", "ann").left
+    assert ask(ledger, dataset="bills", asker="ann").allowance == ledger.share("drugs", "ann").left
     with pytest.raises(OverBudget, match="the allowance of ann for census"):
-        ask(ledger, dataset="drugs", by="ann")
+        ask(ledger, dataset="drugs", asker="ann")
     with pytest.raises(LedgerError, match="say who asks"):
         ask(ledger, dataset="drugs")
     assert ledger.verify().holds

@@ -33,7 +33,7 @@ def test_a_statement_is_a_table(stays: Ledger) -> None:
     stands = stays.statement("stays")
     title, head, *rows = str(stands).splitlines()
     assert title == f"{named}; left: epsilon 3, delta 0.000998"
-    assert head.split() == ["entry", "when", "(UTC)", "who", "question", "cost", "answer"]
+    assert head.split() == ["charge", "when", "(UTC)", "who", "question", "cost", "answer"]
     answers = [row[head.index("answer") :] for row in rows]
     assert [said.split(": ")[0] if ":" in said else said[:16] for said in answers[:3]] == ["a count of about", "Ely", "Bath"]
     assert max(map(len, rows)) < 3 * LONGEST

@@ -205,17 +205,17 @@ def test_allowances_are_shares(place: str) -> None:
     with open_ledger(place) as ledger:
         register(ledger, ONE, account="renyi")
         each = Charge(balanced(ApproxDP("0.05")))
-        first = ask(ledger, "before", each, by="ann")
-        ledger.allow("census", "ann", share="1/5", by="owner")
-        ledger.allow("census", "*", share="1/50", by="owner")
-        quoted = ledger.stands("census", by="ann").repeats(each)
+        first = ask(ledger, "before", each, asker="ann")
+        ledger.allow("census", "ann", share="1/5", done_by="owner")
+        ledger.allow("census", "*", share="1/50", done_by="owner")
+        quoted = ledger.stands("census", asker="ann").repeats(each)
         for i in range(quoted):
-            receipt = ask(ledger, f"q{i}", each, by="ann")
+            receipt = ask(ledger, f"q{i}", each, asker="ann")
         assert receipt.allowance is not None
         assert quoted + 1 == math.floor(first.one_of / 5)  # type: ignore[operator]
         for name, charge in (("ann", each), ("bo", Charge(balanced(ApproxDP("0.2"))))):
             with pytest.raises(OverBudget, match=f"into the allowance of {name} for census; left: .* % of it"):
-                ask(ledger, "more", charge, by=name)
+                ask(ledger, "more", charge, asker=name)
         assert ledger.verify().holds
         assert str(ledger.share("census", "ann").left).endswith(" % of it")
 

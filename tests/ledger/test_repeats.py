@@ -18,7 +18,7 @@ def admitted(ledger: Any, charge: Charge, by: str | None) -> int:
     many = 0
     while many < 1000:
         try:
-            ledger.ask("d", f"question {many} of {by}", charge, lambda: True, by=by, **ABOUT)
+            ledger.ask("d", f"question {many} of {by}", charge, lambda: True, asker=by, **ABOUT)
         except OverBudget:
             return many
         many += 1
@@ -42,8 +42,8 @@ def test_an_allowance_is_a_limit_too(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "a.ledger") as ledger:
         ledger.register("d", ApproxDP(1), version="1", **ABOUT)
         ledger.allow("d", "bo", ApproxDP("0.35"))
-        assert ledger.stands("d", by="bo").repeats(charge) == 3 == admitted(ledger, charge, "bo")
-        assert ledger.stands("d", by="cy").repeats(charge) == 7
+        assert ledger.stands("d", asker="bo").repeats(charge) == 3 == admitted(ledger, charge, "bo")
+        assert ledger.stands("d", asker="cy").repeats(charge) == 7
 
 
 def test_close_calls(tmp_path: Path) -> None:

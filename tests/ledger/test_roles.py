@@ -274,7 +274,7 @@ def test_allowances_and_closings_are_the_owners(shared: str) -> None:
         with pytest.raises(LedgerError, match="this user may not do it"):
             ledger.close_dataset("census")
         owner.allow("census", "ann", ApproxDP("0.5"))
-        assert not ask(ledger, "r", TENTH, by="ann").free
+        assert not ask(ledger, "r", TENTH, asker="ann").free
         last = ledger.entries()[-1]
         of_asker = {"by": "ann", "filed": "f", "asker_spent": {}, "allowance": 0}
         odd = [{**CHARGE, **of_asker, name: 1.5} for name in of_asker]

@@ -40,7 +40,7 @@ def test_it_costs_one_answer_whatever_their_number(place: str, answers: int, *, 
         with pytest.raises(OverBudget, match="1 answer at"):
             asked(ledger, "s", charge)
         (first, _) = ledger.statement("census").charges
-        assert first.charge == charge
+        assert first.cost == charge
         assert first.document() == {"answer": "north"}
         assert ledger.verify().holds
 
@@ -56,7 +56,7 @@ def test_answers_of_a_batch_are_charged_each_and_another_budget_is_said(place: s
         before = asked(ledger, "q", Charge(Which(ApproxDP("0.2"), 5), 3)).before
         assert before is not None
         assert before.note == (
-            "answered before at another epsilon and delta (entry 2): asked alone at epsilon 0.3, delta 3e-08 it is free"
+            "answered before at another epsilon and delta (charge 2): asked alone at epsilon 0.3, delta 3e-08 it is free"
         )
 
 
@@ -83,7 +83,7 @@ def test_answers_that_share_a_budget_are_charged_together(place: str) -> None:
         register(ledger, ApproxDP(2, "2e-6"))
         asked(ledger, "q", charge)
         asked(ledger, "r", Charge(balanced(shared.each), shared=shared), True)  # as of yes and no
-        assert ledger.statement("census").charges[0].charge == charge
+        assert ledger.statement("census").charges[0].cost == charge
         assert ledger.verify().holds
 
 

@@ -51,7 +51,7 @@ async def whole_play(assistant: Assistant) -> None:
         assert tool.input_schema["additionalProperties"] is False, name
         jsonschema.Draft202012Validator.check_schema(tool.input_schema)
         assert tool.annotations.read_only_hint is (name not in ("plan_question", "ask_planned"))
-    assert (await assistant.use("list_datasets"))["datasets"][0]["name"] == "chile"
+    assert (await assistant.use("list_datasets"))["datasets"][0]["dataset"] == "chile"
     preview = await assistant.use("preview_question", dataset="chile", question="avg(age) > 38", epsilon=0.5, people=100)
     assert preview["certain_from"] == 27
     plan = await assistant.use("plan_question", dataset="chile", question="large", epsilon="0.5", purpose="a report")

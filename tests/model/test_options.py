@@ -11,9 +11,22 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from duotone import ApproxDP, Dataset, DuotoneError, ask, connect, open_ledger, prepare, select_groups, share_test
+from duotone import (
+    ApproxDP,
+    ColouredGraph,
+    Dataset,
+    DuotoneError,
+    ask,
+    connect,
+    design,
+    open_ledger,
+    prepare,
+    select_groups,
+    share_test,
+)
 from duotone.errors import UnknownOption, got
 from duotone.privacy.numbers import number
+from duotone.privacy.renyi import RenyiDP
 from duotone.tables.ask import ask_all, ask_any
 
 TABLE = pa.table({"x": [1, 2, 3] * 60, "town": ["Ely", "Wells", "Bath"] * 60})
@@ -57,6 +70,13 @@ def test_so_does_every_other_function_with_options(tmp_path: Path) -> None:
         open_ledger(tmp_path / "l", waits=3)  # type: ignore[call-arg]
     with pytest.raises(UnknownOption, match=r"^tokens is not known: token is$"):
         connect("http://localhost", tokens="x")  # type: ignore[call-arg]
+    for wrong, right in {"eps": "epsilon", "delt": "delta", "exp_eps": "exp_epsilon"}.items():
+        with pytest.raises(UnknownOption, match=rf"^{wrong} is not known: {right} is$"):
+            ApproxDP(**{wrong: 1})
+    with pytest.raises(UnknownOption, match=r"^prices is not known: price is$"):
+        RenyiDP(20, prices=1)  # type: ignore[call-arg]
+    with pytest.raises(UnknownOption, match=r"^boundry is not known: boundary is$"):
+        design(ColouredGraph([("a", "b")], {"a": "blue", "b": "red"}), ApproxDP(1), boundry=1)  # type: ignore[call-arg]
     with connect("http://localhost", token="x") as service:
         asked: Any = service.ask
         with pytest.raises(UnknownOption, match=r"^epsilons is not known: epsilon is$"):

@@ -47,7 +47,7 @@ def dataset(declared: dict[str, Any]) -> dict[str, Any]:
         name: {"kind": KINDS.get(name, "integer"), "bounds": ["0", "10"] if name in BOUNDS else None}
         for name in TABLE.column_names
     }
-    return {"name": "the table", "columns": about, "unit": None, "per_unit": None, "max_rows": None, **declared}
+    return {"dataset": "the table", "columns": about, "unit": None, "per_unit": None, "max_rows": None, **declared}
 
 
 def prepared(terms: dict[str, Any], declared: dict[str, Any]) -> None:
@@ -155,7 +155,7 @@ def test_an_undeclared_column_of_a_text_file_is_text(tmp_path: Path) -> None:
         "count", "share", "groups", "mode", "distinct",
     }  # fmt: skip
     for chosen in (Chosen("mode:vote", "=", "Y"), Chosen("share", ">", "50%", "vote", "<>", "7", "vote")):
-        prepare(file, composed({**about, "name": "votes"}, chosen)["question"], PRIVACY).close()
+        prepare(file, composed({**about, "dataset": "votes"}, chosen)["question"], PRIVACY).close()
 
 
 def test_the_share_of_a_column_among_some() -> None:

@@ -258,7 +258,7 @@ def held(place: str, dataset: str, replies: Iterable[Reply]) -> Outcome:
     with open_ledger(place) as ledger:
         assert ledger.verify().holds
         account = ledger.statement(dataset)
-    charges = {charge.seq: charge for charge in account.charges}
+    charges = {charge.charge: charge for charge in account.charges}
     assert len({reply.document["charge"] for reply in answered}) == len(answered)
     for reply in answered:
         charge = charges[reply.document["charge"]]

@@ -29,7 +29,7 @@ REFUSALS = {  # what the question causes: its status, code and sentence
     "late": (503, "unavailable", "the service is about to stop"),
 }
 DATASET: dict[str, Any] = {
-    "name": "chile",
+    "dataset": "chile",
     "about": "a survey",
     "columns": {
         "age": {"kind": "integer", "bounds": ["18", "70"], "groups": None},
@@ -76,7 +76,7 @@ class Fake:
     assistant: bool = False
 
     def app(self) -> Starlette:
-        data = "/api/datasets/{name}"
+        data = "/api/datasets/{dataset}"
         routes = [
             Route("/api/me", self.me),
             Route("/api/datasets", self.datasets),
@@ -106,7 +106,7 @@ class Fake:
     async def _refused(self, request: Request, text: str = "") -> Response | None:
         if request.headers.get("authorization") != f"Bearer {TOKEN}":
             return JSONResponse({"error": "this token is not known here", "kind": "bad token"}, 401)
-        if request.path_params.get("name", "chile") != "chile":
+        if request.path_params.get("dataset", "chile") != "chile":
             return JSONResponse({"error": "there is no dataset of this name for you", "kind": "unknown"}, 404)
         if text not in REFUSALS:
             return None
@@ -175,7 +175,7 @@ class Fake:
         plan = {"request": number, "dataset": "chile", "question": terms.get("question"), "terms": terms, "state": state}
         if refused := await self._refused(request, terms.get("question", "")):
             return refused
-        self.plans[number] = {**plan, "price": PRICE, "asked_by": "alice", "assistant": True, "may_decide": False}
+        self.plans[number] = {**plan, "price": PRICE, "asker": "alice", "assistant": True, "may_decide": False}
         return JSONResponse(self.plans[number])
 
     async def history(self, request: Request) -> Response:

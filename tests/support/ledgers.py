@@ -68,7 +68,7 @@ def execute(place: object, sql: str, *values: Any) -> list[Any]:
 ASKERS = """
 import os, sys
 from duotone import ApproxDP, OverBudget, Charge, balanced, open_ledger
-place, count, by, datasets = sys.argv[1], int(sys.argv[2]), sys.argv[3] or None, sys.argv[4:]
+place, count, asker, datasets = sys.argv[1], int(sys.argv[2]), sys.argv[3] or None, sys.argv[4:]
 if "//" in place:
     import psycopg
 sale = Charge(balanced(ApproxDP("0.05")))
@@ -80,7 +80,8 @@ for i in range(count):
         os.read(gate, 1)  # all start at once, when the last holder closes the other end
         try:
             with open_ledger(place, wait=120) as ledger:
-                ledger.ask(datasets[i % len(datasets)], f"q{i}", sale, lambda: True, unit="person", neighbours="replace", by=by)
+                about = {"unit": "person", "neighbours": "replace", "asker": asker}
+                ledger.ask(datasets[i % len(datasets)], f"q{i}", sale, lambda: True, **about)
             os._exit(10)
         except OverBudget:
             os._exit(20)

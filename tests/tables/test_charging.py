@@ -294,7 +294,7 @@ def test_a_ledger_may_be_named_by_its_place(ledger: Ledger, tmp_path: Path) -> N
             assert receipt.free == known
         with pytest.raises(DuotoneError, match="there is no ledger"):
             asked.charge(tmp_path / "none.ledger", "t")
-    assert [charge.by for charge in ledger.statement("t").charges] == ["ann"]
+    assert [charge.asker for charge in ledger.statement("t").charges] == ["ann"]
     assert not (tmp_path / "none.ledger").exists()
 
 
@@ -342,9 +342,9 @@ def test_the_same_question_at_another_budget_is_said(ledger: Ledger) -> None:
         unreadable(asked).charge(ledger, "t")
     assert note("0.5") is None
     assert note("0.5") is None  # free
-    paid = ledger.statement("t").charges[-1].seq
+    paid = ledger.statement("t").charges[-1].charge
     assert note("0.25", again=True) is None
-    said = "answered before at another epsilon (entry {}): asked alone at epsilon {}, delta 1e-07 it is free"
+    said = "answered before at another epsilon (charge {}): asked alone at epsilon {}, delta 1e-07 it is free"
     assert note("0.125", turned) == said.format(paid + 2, "0.25")  # the latest
     assert note("0.125", "count(*) > 100") is None
     ledger.relabel("t", "2")
@@ -365,15 +365,15 @@ def test_whatever_differs_is_named(ledger: Ledger) -> None:
     bounds = {"x": (0, 1)}
     asked = [prepare(TABLE, "avg(x) > 0.5", ApproxDP(e, delta), costs=costs, bounds=bounds) for e, delta, costs in budgets]
     notes = [question.charge(ledger, "t").notes[1:] for question in asked]  # after that on clipping
-    seq, free = ledger.statement("t").charges[0].seq, "asked alone at epsilon {}, delta {} it is free"
+    seq, free = ledger.statement("t").charges[0].charge, "asked alone at epsilon {}, delta {} it is free"
     assert notes == [
         (),
-        (f"answered before at another delta (entry {seq}): {free.format('0.25', '1e-07')}",),
-        (f"answered before at another choice of costs (entry {seq + 2})",),
-        (f"answered before at another epsilon (entry {seq + 4})",),
-        (f"answered before at another delta and choice of costs (entry {seq + 6})",),
-        (f"answered before at another epsilon and delta (entry {seq + 8}): {free.format('0.125', '1e-07')}",),
-        (f"answered before at another epsilon (entry {seq + 10}): {free.format('0.25', '2e-07')}",),
+        (f"answered before at another delta (charge {seq}): {free.format('0.25', '1e-07')}",),
+        (f"answered before at another choice of costs (charge {seq + 2})",),
+        (f"answered before at another epsilon (charge {seq + 4})",),
+        (f"answered before at another delta and choice of costs (charge {seq + 6})",),
+        (f"answered before at another epsilon and delta (charge {seq + 8}): {free.format('0.125', '1e-07')}",),
+        (f"answered before at another epsilon (charge {seq + 10}): {free.format('0.25', '2e-07')}",),
     ]
 
 
@@ -443,8 +443,8 @@ def test_a_count_that_was_answered_with_its_limit_or_without_it_is_said_to_be_fr
         return reply
 
     charged(10, first)
-    entry, delta = ledger.statement(dataset).charges[0].seq, f"{float(first):g}"
-    note = f"answered before at another delta (entry {entry}): asked alone at epsilon 0.25, delta {delta} it is free"
+    entry, delta = ledger.statement(dataset).charges[0].charge, f"{float(first):g}"
+    note = f"answered before at another delta (charge {entry}): asked alone at epsilon 0.25, delta {delta} it is free"
     assert charged(10, then).notes[-1] == note
     assert charged(10, first).receipt.free
     other = charged(30, then)
@@ -471,7 +471,7 @@ def test_a_budget_that_was_rounded_when_it_was_divided_is_not_said_to_be_free(le
     for budget in (ApproxDP(exp_epsilon=3, delta="1e-6"), ApproxDP(1, "1e-6")):
         with prepare(TABLE, question, budget, **options) as asked:
             note = asked.charge(ledger, "people").notes[-1]
-    assert note == f"answered before at another epsilon (entry {ledger.statement('people').charges[0].seq})"
+    assert note == f"answered before at another epsilon (charge {ledger.statement('people').charges[0].charge})"
 
 
 def test_the_command_says_that_a_question_was_answered_at_another_epsilon(
@@ -484,7 +484,7 @@ def test_the_command_says_that_a_question_was_answered_at_another_epsilon(
         with pytest.raises(SystemExit):
             main([*command, "--epsilon", *words])
         shown.append(capsys.readouterr())
-    said, paid = "answered before at another epsilon (entry ", ledger.statement("t").charges[0].seq
+    said, paid = "answered before at another epsilon (charge ", ledger.statement("t").charges[0].charge
     assert [said in out for out, _ in shown] == [False, True, False, False, False]
     assert [said in err for _, err in shown] == [False, False, False, True, True]
     assert [json.loads(shown[n].out)["ledger"]["answered_before"] for n in (2, 3)] == [paid, paid]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 
 from duotone import ApproxDP, DuotoneError, audit_answers, open_ledger
@@ -62,6 +63,21 @@ def test_clear_answers_are_right_and_free(ledger: Ledger) -> None:
     again = ask(table(), "avg(x) > 0.2", ledger=ledger, dataset="s", bounds={"x": (0, 1)}).receipt
     assert again is not None
     assert again.free
+    unnamed = ask(table(), "avg(x) > 0.2", ledger=ledger, bounds={"x": (0, 1)}).receipt  # the only dataset
+    assert unnamed is not None
+    assert unnamed.free
+
+
+def test_a_file_is_asked_as_the_dataset_of_its_name(ledger: Ledger, tmp_path: Path) -> None:
+    about: Any = {"unit": "row", "neighbours": "add-remove", "version": "1"}
+    file = tmp_path / "s.parquet"
+    parquet.write_table(table(), file)
+    assert ask(file, "count(*) > 3", ledger=ledger).answer is Outcome.YES
+    ledger.register("definite", ApproxDP(1), **about)
+    assert ask(file, "count(*) > 4", ledger=ledger).answer is Outcome.YES
+    with pytest.raises(DuotoneError, match=r"^the datasets of this ledger are asked in different ways: say which one this is"):
+        ask(table(), "count(*) > 3", ledger=ledger)
+    assert ask(table(), "count(*) > 5", ledger=ledger, dataset="s").answer is Outcome.YES
 
 
 def test_a_close_call_is_charged_and_says_so(ledger: Ledger) -> None:
@@ -156,7 +172,7 @@ def test_nothing_is_read_for_what_is_recorded_or_does_not_fit(ledger: Ledger, mo
 @pytest.mark.parametrize("key", ["a\0", "\ud800"])
 def test_keys_that_no_engine_takes_are_refused(ledger: Ledger, key: str) -> None:
     rows = pa.table({"g": ["a", "b"]})
-    with pytest.raises(DuotoneError, match="the list of groups has a key that is not a text"):
+    with pytest.raises(DuotoneError, match="the list of groups has a key that is not text"):
         asked(ledger, "select g, count(*) > 5 from s group by g", rows, groups=["a", key])
 
 

@@ -108,7 +108,7 @@ def test_a_ledger_is_charged_once_for_all(tmp_path: Path) -> None:
         shared = f"+order {order} of 50"
         assert [c.boundary for c in charges] == [f"balanced+selection{shared}", "balanced+selection", f"selection{shared}"]
         assert [c.answers for c in charges] == [1, 50, 1]
-        assert charges[0].charge.numbers() == {"answers": 50, "together": USUAL}
+        assert charges[0].cost.numbers() == {"answers": 50, "together": USUAL}
         assert (("Ely",), "yes") in [(tuple(key), said) for key, said in charges[0].in_words]
         assert ledger.verify().holds
 

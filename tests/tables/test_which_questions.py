@@ -276,7 +276,7 @@ def test_a_ledger_charges_once_and_answers_from_its_record(tmp_path: Path, accou
         assert other.receipt is not None  # of other groups it is another question
         assert not other.receipt.free
         charge, second = ledger.statement("stays").charges
-        assert (charge.charge.boundary, second.charge.boundary) == ("which of 3", "which of 2")
+        assert (charge.cost.boundary, second.cost.boundary) == ("which of 3", "which of 2")
         assert [said for _, said in charge.in_words] == ["A"]
 
 

@@ -196,18 +196,14 @@ def _say_which(how: Charging, dataset: str | None, ledger: Ledger) -> None:
 
 
 def asked_with(how: Charging, declared: Declared) -> ThreeWay | None:
-    """How the charged dataset is asked, if its close calls are counted. If it is not named, it has the table's name; or
-    all datasets of the ledger are asked alike."""
+    """How the charged dataset is asked, if its close calls are counted."""
     if how.place is None:
         return None
     from duotone.ledger.ledger import open_ledger
+    from duotone.tables import billing
 
     with open_ledger(how.place) as ledger:
-        calls = [ledger.close_calls(dataset) for dataset in _meant(ledger, how, declared)]
-    questions = {None if called is None else called.question for called in calls}
-    if len(questions) > 1:
-        raise DuotoneError("the datasets of this ledger are asked in different ways: say which one this is, by --dataset")
-    return next(iter(questions), None)
+        return billing.asked_with(ledger, declared, how.dataset)
 
 
 def margins_in(how: Charging, declared: Declared, privacy: Any, margins: bool | None) -> bool | None:

@@ -41,7 +41,7 @@ Account = Annotated[
         metavar="sum|renyi", help="How answers add up: sum for few, renyi for many.", autocompletion=words("sum", "renyi")
     ),
 ]
-By = Annotated[str | None, typer.Option(metavar="NAME", help="Who does this, for the record.")]
+DoneBy = Annotated[str | None, typer.Option(metavar="NAME", help="Who does this, for the record.")]
 
 
 @ledgers.command()
@@ -80,7 +80,7 @@ def register(
     if_absent: Annotated[
         bool, typer.Option("--if-absent", help="Do nothing if it is registered already, exactly like this; refuse if not.")
     ] = False,
-    by: By = None,
+    done_by: DoneBy = None,
     as_json: AsJson = False,
 ) -> None:
     """Give a dataset its budget; or a registered one a new version (by --version alone). A DATASET.toml says all this."""
@@ -91,7 +91,7 @@ def register(
     if place.lower().endswith(".toml"):
         if priced or declared or dataset is not None:
             raise DuotoneError(f"{place} declares its dataset: leave its name, budget and options out, or change the file")
-        stands = _register_declared(place, version, calls, if_absent, by)
+        stands = _register_declared(place, version, calls, if_absent, done_by)
     elif dataset is None or version is None:
         raise DuotoneError("name the dataset and a version of its data, as in register LEDGER NAME --version 1")
     else:
@@ -106,13 +106,13 @@ def register(
                 whole = budget(epsilon, exp_epsilon, delta) if priced or delta != "0" else None
                 own = (unit or "row", neighbours or "add-remove") if population is None else (unit, neighbours)
                 about |= dict(zip(("unit", "neighbours"), own, strict=True))
-                ledger.register(dataset, whole, **about, **calls, version=version, by=by)
+                ledger.register(dataset, whole, **about, **calls, version=version, done_by=done_by)
             elif calls or declared or if_absent:
                 raise DuotoneError(
                     "give --epsilon, --exp-epsilon or --population to register; a new version takes --version alone"
                 )
             else:
-                ledger.relabel(dataset, version, by=by)
+                ledger.relabel(dataset, version, done_by=done_by)
             stands = ledger.statement(dataset)
     print_statement(stands, as_json)
     if not as_json and stands.registered.member is None:
@@ -122,7 +122,9 @@ def register(
             print(warned)
 
 
-def _register_declared(file: str, version: str | None, calls: dict[str, Any], if_absent: bool, by: str | None) -> Statement:
+def _register_declared(
+    file: str, version: str | None, calls: dict[str, Any], if_absent: bool, done_by: str | None
+) -> Statement:
     """Register the dataset of a file as it is declared; or, if it is registered, give it the file's version."""
     from duotone.errors import LedgerError
     from duotone.model.dataset import Dataset as Declared
@@ -132,7 +134,7 @@ def _register_declared(file: str, version: str | None, calls: dict[str, Any], if
     label, name, whole = declared.version, declared.in_ledger, declared.budget
     if declared.ledger is None or label is None or name is None or (whole is None and declared.population is None):
         raise DuotoneError(f"{file} must say the ledger, the dataset, its version and its budget to register it")
-    about = {**declared.registered_with, **calls, "by": by}
+    about = {**declared.registered_with, **calls, "done_by": done_by}
     with _open(str(declared.ledger)) as ledger:
         try:
             known = name in ledger.datasets()
@@ -142,7 +144,7 @@ def _register_declared(file: str, version: str | None, calls: dict[str, Any], if
             ledger.register(name, whole, **about, version=label, if_absent=if_absent)
         else:
             ledger.register(name, whole, **about, version=ledger.stands(name).version, if_absent=True)
-            ledger.relabel(name, label, by=by)
+            ledger.relabel(name, label, done_by=done_by)
         return ledger.statement(name)
 
 
@@ -171,7 +173,7 @@ def allow(
     share: Annotated[
         str | None, typer.Option(metavar="P", help="Instead of ε and δ: which part of the budget, as 1/5.")
     ] = None,
-    by: By = None,
+    done_by: DoneBy = None,
     as_json: AsJson = False,
 ) -> None:
     """Give an asker an allowance: a limit on all that they ask and have asked. Every charge must then name its
@@ -179,17 +181,18 @@ def allow(
     if share is not None and (epsilon, exp_epsilon, delta) != (None, None, "0"):
         raise DuotoneError("--share is a part of the budget: leave --epsilon, --exp-epsilon and --delta out")
     with _open(place) as ledger:
-        ledger.allow(dataset, asker, None if share is not None else budget(epsilon, exp_epsilon, delta), share=share, by=by)
+        own = None if share is not None else budget(epsilon, exp_epsilon, delta)
+        ledger.allow(dataset, asker, own, share=share, done_by=done_by)
         print_statement(ledger.statement(dataset), as_json)
 
 
 @ledgers.command()
 def close(
-    place: Place, dataset: Annotated[str, typer.Argument(help="The dataset.")], by: By = None, as_json: AsJson = False
+    place: Place, dataset: Annotated[str, typer.Argument(help="The dataset.")], done_by: DoneBy = None, as_json: AsJson = False
 ) -> None:
     """Close a dataset permanently: nothing more is charged to it. Recorded answers stay free."""
     with _open(place) as ledger:
-        ledger.close_dataset(dataset, by=by)
+        ledger.close_dataset(dataset, done_by=done_by)
         print_statement(ledger.statement(dataset), as_json)
 
 
@@ -269,11 +272,11 @@ def verify(
 
 @ledgers.command("reset-clock")
 def reset_clock(
-    place: Place, by: Annotated[str, typer.Option(metavar="NAME", help="Who does this; recorded in the ledger.")]
+    place: Place, done_by: Annotated[str, typer.Option(metavar="NAME", help="Who does this; recorded in the ledger.")]
 ) -> None:
     """Continue entries from the present time, after one was written while a clock was ahead. Spends nothing."""
     with _open(place) as ledger:
-        ledger.reset_clock(by=by)
+        ledger.reset_clock(done_by=done_by)
     print("entries continue from now; the ledger records this", file=sys.stderr)
 
 
@@ -281,11 +284,11 @@ def reset_clock(
 def keep_head(
     place: Place,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file, on another disk or machine than the ledger.")],
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who does this; recorded in the ledger.")],
+    done_by: Annotated[str, typer.Option(metavar="NAME", help="Who does this; recorded in the ledger.")],
 ) -> None:
     """From now on, store the ledger's head in a file too: a ledger that has lost an entry is then refused."""
     with _open(place) as ledger:
-        ledger.keep_head(file, by=by)
+        ledger.keep_head(file, done_by=done_by)
     print(f"the head is stored in {printable(str(file))}; the ledger records this", file=sys.stderr)
 
 
@@ -293,11 +296,11 @@ def keep_head(
 def accept_standbys(
     place: Place,
     words: Annotated[str, typer.Option(metavar="TEXT", help="Why a failover may lose charges; recorded in the ledger.")],
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who accepts it; recorded in the ledger.")],
+    done_by: Annotated[str, typer.Option(metavar="NAME", help="Who accepts it; recorded in the ledger.")],
 ) -> None:
     """Charge a ledger in Postgres although its server has standbys that commits do not wait for."""
     with _open(place) as ledger:
-        ledger.accept_standbys(words, by=by)
+        ledger.accept_standbys(words, done_by=done_by)
     print("accepted; the ledger records this", file=sys.stderr)
 
 

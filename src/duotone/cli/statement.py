@@ -31,9 +31,9 @@ def written(stands: Statement) -> dict[str, Any]:
     registered, (epsilon, delta) = stands.registered, stands.spent
     charges = [
         {
-            "entry": c.seq,
+            "charge": c.charge,
             "at": c.at.isoformat(),
-            "by": c.by,
+            "asker": c.asker,
             **({} if c.member is None else {"dataset": c.member}),
             "question": c.question,
             **_price(c, registered.account),
@@ -54,7 +54,7 @@ def written(stands: Statement) -> dict[str, Any]:
         "spent": {"epsilon": epsilon, "delta": delta},
         "left": stands.left.document(),
         **_calls_document(stands),
-        "unanswered": stands.state.unanswered,
+        "wasted": stands.state.unanswered,
         **({"closed": True} if stands.state.closed else {}),
         **({"allowances": {name: _allowance(share) for name, share in stands.shares.items()}} if stands.shares else {}),
         "charges": charges,
@@ -65,15 +65,14 @@ def _price(charge: ChargeRecord, account: Account) -> dict[str, Any]:
     """The price of a charge: its definition; in an account renyi, the share of the budget that it is."""
     from duotone.model.cost import as_share
 
-    notion = _limit(charge.privacy)
-    return {"notion": notion, **(as_share(account.share(charge.charge)) if charge.calls is None else {})}
+    return {"privacy": _limit(charge.privacy), **(as_share(account.share(charge.cost)) if charge.calls is None else {})}
 
 
 def _account(account: Account) -> dict[str, Any]:
     """How answers add up; the exact limits are in the ledger's entries (`export`)."""
     from duotone.ledger.accounts import RenyiAccount
 
-    order = {"order": account.budget.order, "expected": account.answers} if isinstance(account, RenyiAccount) else {}
+    order = {"order": account.budget.order, "answers": account.answers} if isinstance(account, RenyiAccount) else {}
     return {"account": account.name, **order}
 
 
@@ -81,8 +80,10 @@ def _calls_document(stands: Statement) -> dict[str, Any]:
     calls, called = stands.state.calls, stands.registered.close_calls
     if calls is None or called is None:
         return {}
+    known = called.written()
+    asked = {"question_privacy": known["question"], **{name: known[name] for name in ("budget", "wrong", "delta", "count")}}
     counted = {"used": calls.used, "reserved": calls.reserved, "left": stands.left.close_calls}
-    return {"close_calls": {**called.written(), **counted}}
+    return {"close_calls": {**asked, **counted}}
 
 
 def _limit(budget: Definition) -> Any:

@@ -12,8 +12,8 @@ from duotone.client.answers import RemoteAnswers, RemotePreview, Waiting, read_r
 from duotone.client.transport import Asked, Transport, as_body, budget_terms, open_transport, question_terms, written
 from duotone.desk.operations import OPERATIONS, Document
 from duotone.errors import DuotoneError, MissingExtra, ServiceError
-from duotone.model.checks import known_options
 from duotone.model.notice import warn
+from duotone.options import known_options
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 
@@ -81,7 +81,7 @@ class Connection:
 
     def datasets(self) -> dict[str, Document]:
         """The datasets that may be asked about, by name: columns, the unit, budget, what is left."""
-        return {dataset["name"]: dataset for dataset in self._listed("datasets")}
+        return {dataset["dataset"]: dataset for dataset in self._listed("datasets")}
 
     def dataset(self, dataset: str) -> Document:
         """One dataset."""

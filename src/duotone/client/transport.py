@@ -18,7 +18,7 @@ from duotone.desk.callers import is_loopback
 from duotone.desk.operations import Document, Operation
 from duotone.desk.terms import OWNERS
 from duotone.errors import DuotoneError, OverBudgetThere, ServiceError
-from duotone.model.checks import require_known
+from duotone.options import require_known
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, show
 

@@ -83,7 +83,7 @@ def _relabel(ledger: Ledger, account: str, version: str) -> None:
     """Give the data the office's label, unless it had that label before: then an owner has given it a newer one
     since."""
     try:
-        ledger.relabel(account, version, by="the office")
+        ledger.relabel(account, version, done_by="the office")
     except LedgerError:
         raise
     except DuotoneError as error:
@@ -95,12 +95,12 @@ def register(ledger: Ledger, dataset: Listed) -> None:
     faster."""
     budget = None if dataset.shared is not None else dataset.budget
     about = {**dataset.registered_with, "version": dataset.version, "if_absent": True}
-    ledger.register(dataset.in_ledger, budget, **about, by="the office")
+    ledger.register(dataset.in_ledger, budget, **about, done_by="the office")
 
 
 def _register_population(ledger: Ledger, name: str, population: Population) -> None:
     about = {**population.registered_with, "version": "1", "if_absent": True}
-    ledger.register(name, population.budget, **about, by="the office")
+    ledger.register(name, population.budget, **about, done_by="the office")
 
 
 def rehearse(ledger: Ledger, dataset: Listed) -> None:
@@ -119,7 +119,8 @@ def _allow(office: Office, name: str, dataset: Listed | Population, account: str
     for who, allowance in wanted.items():
         own, given = ledger.share(account, who), allowance.definition(priced)
         if own.budget != given or (who != EVERYBODY and not own.number):
-            ledger.allow(account, who, given if isinstance(given, ApproxDP) else None, share=allowance.share, by="the office")
+            exactly = given if isinstance(given, ApproxDP) else None
+            ledger.allow(account, who, exactly, share=allowance.share, done_by="the office")
 
 
 def _charged_to(population: str | None) -> str:

@@ -110,7 +110,7 @@ class Approvals:
     def every(self, caller: Caller) -> Document:
         """The caller's own requests, and those that the caller may decide."""
         every = (self.document(caller, request) for request in self.records.requests(caller.name))
-        return {"requests": [one for one in every if one["asked_by"] == caller.name or one["may_decide"]]}
+        return {"requests": [one for one in every if one["asker"] == caller.name or one["may_decide"]]}
 
     def one(self, caller: Caller, number: int) -> Document:
         """One of these."""
@@ -137,9 +137,9 @@ class Approvals:
 
     def document(self, caller: Caller, request: Document) -> Document:
         """A request as JSON, as this caller may see it."""
-        shown = {name: value for name, value in request.items() if name not in ("own", "other", "data")}
+        shown = {name: value for name, value in request.items() if name not in ("asked_by", "own", "other", "data")}
         terms = request["terms"]
-        about = {"question": asked_words(terms), "may_decide": self._may_decide(caller, request)}
+        about = {"asker": request["asked_by"], "question": asked_words(terms), "may_decide": self._may_decide(caller, request)}
         return {**shown, **about, "needs": _needs(caller, request), "waits_for": _waits_for(request)}
 
     def _sees(self, caller: Caller, request: Document) -> bool:

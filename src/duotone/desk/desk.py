@@ -57,7 +57,7 @@ def operation(method: Callable[..., Any]) -> Method:
 
     @wraps(method)
     async def called(self: Desk, caller: Caller, *given: Any) -> Document:
-        if declared.places[:1] == ["name"]:
+        if declared.places[:1] == ["dataset"]:
             given = (self._seen(caller, given[0]), *given[1:])
         declared.require(caller)
         work = partial(method, self, caller, *given)
@@ -164,7 +164,7 @@ class Desk:
             return {**request, "preview": None, "problem": None}
         table, terms = self.tables[request["dataset"]], Terms.read(request["terms"])
         try:
-            preview = self._previewed(request["asked_by"], table, terms, self.answering.question(table, terms))
+            preview = self._previewed(request["asker"], table, terms, self.answering.question(table, terms))
         except Refused as refused:  # what the owner declares may have changed since
             if refused.kind != "bad question":
                 raise
@@ -263,7 +263,7 @@ class Desk:
     @operation
     def relabel(self, caller: Caller, table: OpenTable, version: str) -> Document:
         """Give the data a new version. Every question is then new; the budget is unchanged."""
-        self.ledger.relabel(table.in_ledger(), version, by=caller.name)
+        self.ledger.relabel(table.in_ledger(), version, done_by=caller.name)
         audit("data was relabelled", by=caller.name, dataset=table.name, label=version)
         table.reopen()
         table.learn()

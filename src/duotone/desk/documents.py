@@ -158,7 +158,7 @@ def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: flo
     """The public facts of a dataset; none comes from rows."""
     dataset, declared = table.dataset, table.dataset.declared
     bounds, lists = declared.bounds, table.lists
-    stands = ledger.stands(table.in_ledger(), by=caller.name)
+    stands = ledger.stands(table.in_ledger(), asker=caller.name)
     called, calls = stands.registered.close_calls, stands.state.calls
     columns = {
         column: {
@@ -169,7 +169,7 @@ def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: flo
         for column, kind in table.kinds.items()
     }
     return {
-        "name": table.name,
+        "dataset": table.name,
         "about": dataset.about,
         "columns": columns,
         "also": sorted(declared.also),
@@ -195,7 +195,7 @@ def dataset_document(table: OpenTable, ledger: Ledger, caller: Caller, tick: flo
             "epsilon": called.question.privacy.epsilon,
             "wrong": float(called.question.wrong),
             "left": stands.left.close_calls,
-            "of": called.count,
+            "count": called.count,
             "definite": None if dataset.close_calls.definite is None else _budget(dataset.close_calls.definite.definition),
         },
         "approval": dataset.approval,
@@ -231,7 +231,7 @@ def _losses(stands: Standing) -> list[tuple[float, float]]:
 def how_many_more(table: OpenTable, ledger: Ledger, person: str, cost: Cost) -> int | None:
     """About how many such questions a person can still ask; None if the budget does not cover this kind."""
     try:
-        return ledger.stands(table.in_ledger(), by=person).repeats(cost)
+        return ledger.stands(table.in_ledger(), asker=person).repeats(cost)
     except DuotoneError:
         return None
 
@@ -241,9 +241,9 @@ def history_document(table: OpenTable, ledger: Ledger, records: Records, caller:
     the owner."""
     latest, stands = ledger.latest(table.in_ledger(), LATEST), ledger.stands(table.in_ledger())
     account = stands.registered.account
-    words = records.words(table.in_ledger(), latest[-1].seq if latest else 0)
+    words = records.words(table.in_ledger(), latest[-1].charge if latest else 0)
     return {
-        "charges": [_charge(charge, words.get(charge.seq), caller, account) for charge in latest],
+        "charges": [_charge(charge, words.get(charge.charge), caller, account) for charge in latest],
         "many": stands.state.charges if stands.registered.member is None else len(latest),
         "left": stands.left.document(),
         "wasted": stands.state.unanswered,
@@ -252,12 +252,12 @@ def history_document(table: OpenTable, ledger: Ledger, records: Records, caller:
 
 def _charge(charge: ChargeRecord, words: dict[str, Any] | None, caller: Caller, account: Account) -> dict[str, Any]:
     role = caller.person.role
-    sees = role == "owner" or (role == "analyst" and charge.by == caller.name)
+    sees = role == "owner" or (role == "analyst" and charge.asker == caller.name)
     text = charge.question if words is None else asked_words(words)
     return {
-        "charge": charge.seq,
+        "charge": charge.charge,
         "at": charge.at.isoformat(timespec="seconds"),
-        "by": charge.by,
+        "asker": charge.asker,
         "question": text if words is not None or role != "analyst" else "a question",
         "price": _price(charge, sees, account),
         "answers": charge.answers,
@@ -276,7 +276,7 @@ def price_document(cost: Cost, account: Account) -> dict[str, Any]:
 def _price(charge: ChargeRecord, sees: bool, account: Account) -> dict[str, Any]:
     """What was paid. If only close calls are charged, their number is shown only to those who see the answer."""
     if charge.calls is None:
-        return price_document(charge.charge, account)
+        return price_document(charge.cost, account)
     if sees and not charge.answered:
         return {"close_calls_at_most": charge.answers}
     return {
@@ -287,7 +287,7 @@ def _price(charge: ChargeRecord, sees: bool, account: Account) -> dict[str, Any]
 
 def budget_document(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost | None) -> dict[str, Any]:
     """The state of the budget: spent, cost of a question, remaining."""
-    account = ledger.stands(table.in_ledger(), by=caller.name)
+    account = ledger.stands(table.in_ledger(), asker=caller.name)
     called, calls = account.registered.close_calls, account.state.calls
     spent = dict(zip(("epsilon", "delta"), account.registered.account.spent(account.state.spent), strict=True))
     spent |= {} if account.left.share is None else {"share": 1 - account.left.share}
@@ -301,7 +301,7 @@ def budget_document(table: OpenTable, ledger: Ledger, caller: Caller, cost: Cost
         "wasted": account.state.unanswered,
         "close_calls": None
         if called is None or calls is None
-        else {"used": calls.used, "reserved": calls.reserved, "left": called.count - calls.taken, "of": called.count},
+        else {"used": calls.used, "reserved": calls.reserved, "left": called.count - calls.taken, "count": called.count},
         "allowance": account.allowance and account.allowance.document(),
         "lifetime": lifetime(table.name, ledger),
     }

@@ -16,8 +16,9 @@ from duotone.desk.terms import model_at, sentence
 from duotone.errors import DatasetError, DuotoneError, OfficeError
 from duotone.model import checks
 from duotone.model.accuracy import written_budget
-from duotone.model.checks import Mistakes, close, unknown
+from duotone.model.checks import Mistakes
 from duotone.model.dataset import KEYS, Dataset
+from duotone.options import close, unknown
 from duotone.privacy.approx_dp import ApproxDP
 
 LARGEST = 2**20

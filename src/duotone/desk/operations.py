@@ -50,7 +50,7 @@ class Operation:
     name: str
     method: Literal["GET", "POST", "PUT", "DELETE"]
     path: str
-    """The path below /api, with parameters in braces: the `name` of a dataset, or a number."""
+    """The path below /api, with parameters in braces: the `dataset`, or a number."""
     summary: str
     about: str
     """A sentence with the same meaning."""
@@ -121,9 +121,9 @@ LIST = (
         tool=Tool("list_datasets", "Datasets",
             "The datasets that may be asked about: their columns with declared bounds and groups, who counts as a"
             " person, the privacy budget and what is left of it. Nothing here comes from rows. Start with this.")),
-    Operation("dataset", "GET", "/datasets/{name}",
+    Operation("dataset", "GET", "/datasets/{dataset}",
         "One dataset", "One entry of the list."),
-    Operation("preview", "POST", "/datasets/{name}/preview",
+    Operation("preview", "POST", "/datasets/{dataset}/preview",
         "How accurate an answer would be, and what it costs",
         "By how many people would have to be different to flip it: how often it is wrong (error_by_margin), and how often it is"
         " certain (certain_by_margin). Nothing is read or spent.", Terms,
@@ -132,7 +132,7 @@ LIST = (
             " it: how often it is wrong, and how often certain; and what it would cost."
             f" Nothing is read or spent, and nothing is kept. {SQL}",
             QUESTION)),
-    Operation("plan", "POST", "/datasets/{name}/plan",
+    Operation("plan", "POST", "/datasets/{dataset}/plan",
         "A question with its price, to be approved", "Ask it later by the number of the request.", Terms, ("analyst",),
         reads_only=False,
         tool=Tool("plan_question", "Plan a question",
@@ -141,33 +141,33 @@ LIST = (
             " is approved at once, and its price is taken from that allowance. Preview first, and plan only what your"
             " person wants to know.",
             (*QUESTION, "purpose"))),
-    Operation("ask", "POST", "/datasets/{name}/ask",
+    Operation("ask", "POST", "/datasets/{dataset}/ask",
         "Ask", f"The answer leaves at a tick of the service's clock, as errors do. {SURE}", Terms, ("analyst",),
         reads_only=False, may_wait=True,
         tool=Tool("ask_planned", "Ask an approved plan",
             "Ask the question of a plan that is approved. This spends the privacy budget, which never comes back. The"
             " answer takes seconds to minutes: it leaves at a public time. A plan that is not approved is refused, with"
             f" how your person approves it. {SQL} {SURE} Report an answer by its quote.")),
-    Operation("history", "GET", "/datasets/{name}/history",
+    Operation("history", "GET", "/datasets/{dataset}/history",
         "What was asked",
         "The latest charges. The asker and the owner also see the answers and how sure each was (margins).",
         tool=Tool("history", "History",
             "What was asked of a dataset, by whom and at which price, with your person's own answers and how sure each was. To"
             " ask the same question again at the same price is free.")),
-    Operation("budget", "GET", "/datasets/{name}/budget",
+    Operation("budget", "GET", "/datasets/{dataset}/budget",
         "What is left", "Spent, remaining, wasted; and the total over earlier versions of the people.",
         tool=Tool("budget_left", "Budget",
             "What is spent of a dataset's privacy budget and what is left, also of your person's own allowance.")),
-    Operation("certificate", "GET", "/datasets/{name}/certificates/{charge}",
+    Operation("certificate", "GET", "/datasets/{dataset}/certificates/{charge}",
         "The proof of an answer's mechanism", "For duotone check, or the independent checker.",
         tool=Tool("certificate", "Certificate",
             "The proof that the mechanism behind a charge is private and optimal, which anybody can check.")),
-    Operation("made_up", "GET", "/datasets/{name}/made-up",
+    Operation("made_up", "GET", "/datasets/{dataset}/made-up",
         "Made-up rows", "A CSV file with the dataset's columns, made from public facts alone.", gives="csv"),
-    Operation("assistant_allowance", "GET", "/datasets/{name}/assistant",
+    Operation("assistant_allowance", "GET", "/datasets/{dataset}/assistant",
         "What your assistant may still ask by itself",
         "Sums of ε and δ, or a share of the budget; and questions that may be close calls.", roles=("analyst",)),
-    Operation("allow_assistant", "PUT", "/datasets/{name}/assistant",
+    Operation("allow_assistant", "PUT", "/datasets/{dataset}/assistant",
         "Set what your assistant may ask by itself", "From now on, in all; an assistant cannot change it.",
         AssistantAllowance, ("analyst",), persons_own="an assistant cannot change its own allowance: its person does",
         reads_only=False),
@@ -183,10 +183,10 @@ LIST = (
     Operation("decide", "POST", "/requests/{request}",
         "Approve or refuse a request", "Of your own assistant, or of another person: nobody approves their own question.",
         Decision, reads_only=False),
-    Operation("relabel", "POST", "/datasets/{name}/version",
+    Operation("relabel", "POST", "/datasets/{dataset}/version",
         "Say that the data has changed", "For owners. Every question is then a new one; the budget is what it was.", Version,
         ("owner",), persons_own="an assistant cannot give the data a new version: its person does", reads_only=False),
-    Operation("verify", "GET", "/datasets/{name}/ledger",
+    Operation("verify", "GET", "/datasets/{dataset}/ledger",
         "Verify the ledger", "For owners and auditors: whether any entry was edited, removed or moved.",
         roles=("owner", "auditor")),
     Operation("sessions", "GET", "/sessions",

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from duotone.desk.callers import Refused
 from duotone.errors import DuotoneError
-from duotone.model.checks import unknown
 from duotone.model.dataset import KEYS
 from duotone.model.wanted import MOST, Wanted, budget_of
+from duotone.options import unknown
 from duotone.privacy.numbers import exact
 from duotone.privacy.text import Definition
 

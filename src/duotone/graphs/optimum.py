@@ -17,6 +17,7 @@ from duotone.graphs.graph import ColouredGraph, by_name, label, required
 from duotone.graphs.mechanism import Mechanism
 from duotone.graphs.values import Clash, ValuesByDataset, carried, swept
 from duotone.line.mechanism import LineMechanism, on_line, recurrence
+from duotone.options import known_options
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.definition import ROUNDING, Array, PrivacyDefinition, exactly, following, iterate, represent, tried
 from duotone.privacy.numbers import Given, Number, complement, number, probability
@@ -51,6 +52,7 @@ def values_from(text: str, graph: ColouredGraph) -> dict[Any, str]:
     return values
 
 
+@known_options
 def design(graph: ColouredGraph, privacy: PrivacyDefinition, boundary: Boundary = "balanced") -> Mechanism:
     """The best private mechanism on a graph: on no dataset is another private one with the same boundary more often right.
 

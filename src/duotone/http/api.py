@@ -25,7 +25,7 @@ class Error(BaseModel):
 
 Name = Annotated[str, Path(max_length=200)]
 Entry = Annotated[int, Path(ge=1, le=2**31 - 1)]
-PLACES = {"name": Name, "session": Name, "charge": Entry, "request": Entry}
+PLACES = {"dataset": Name, "session": Name, "charge": Entry, "request": Entry}
 """Types of the paths' parameters."""
 REFUSALS: dict[int | str, dict[str, Any]] = {status: {"model": Error} for status in sorted({*STATUS.values()})}
 WAITS: dict[int | str, dict[str, Any]] = {202: {"model": Document, "description": "It waits for approval."}}

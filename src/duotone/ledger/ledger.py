@@ -27,8 +27,8 @@ from duotone.ledger.registration import latest_time, load
 from duotone.ledger.request import Forms, Request, Standing, standing
 from duotone.ledger.statement import ClearAnswers
 from duotone.ledger.stores import SKEW, Entries, Store, open_store
-from duotone.model.checks import known_options
 from duotone.model.cost import AnsweredBefore, Charge, CloseCallCharge, Cost, Left, Quote, Receipt
+from duotone.options import known_options
 
 LONGEST_WAIT = 10**6
 
@@ -117,7 +117,7 @@ class Ledger(Owned):
         unit: str,
         neighbours: str,
         again: bool = False,
-        by: str | None = None,
+        asker: str | None = None,
     ) -> Receipt:
         """The recorded answer to a question, free; else charge for it durably, then `draw`, record and return it.
 
@@ -129,7 +129,7 @@ class Ledger(Owned):
 
         Threads of this process that ask the same question at once wait for the first one, and read its answer.
         """
-        request = Request.of(dataset, question, cost, unit, neighbours, again, by)
+        request = Request.of(dataset, question, cost, unit, neighbours, again, asker)
         same = (self._identity, dataset, *request.terms.values(), *request.about)
         with nullcontext() if again else _TURNS.of(same):
             process, charged = os.getpid(), self._charge(request)
@@ -146,7 +146,7 @@ class Ledger(Owned):
     def _charge(self, request: Request) -> Receipt | _Charged:
         """The free answer, or a charge on disk."""
         with self._writing() as entries:
-            before = standing(entries, request.dataset, request.about, request.by)
+            before = standing(entries, request.dataset, request.about, request.asker)
             free = self._free(entries, request, before)
             if free is not None:
                 return free
@@ -177,13 +177,13 @@ class Ledger(Owned):
         unit: str,
         neighbours: str,
         again: bool = False,
-        by: str | None = None,
+        asker: str | None = None,
     ) -> Receipt | None:
         """The recorded answer that `ask` would return, free; None if it would charge. Refuses what would not fit, as
         `ask` does. Nothing is charged."""
-        request = Request.of(dataset, question, charge, unit, neighbours, again, by)
+        request = Request.of(dataset, question, charge, unit, neighbours, again, asker)
         with damage_as_error(), self._store.reading() as entries:
-            before = standing(entries, dataset, request.about, by)
+            before = standing(entries, dataset, request.about, asker)
             free = self._free(entries, request, before)
             if free is None:
                 before.charged(request)[1].must_fit(request, before)
@@ -276,14 +276,14 @@ class Ledger(Owned):
         unit: str,
         neighbours: str,
         again: bool = False,
-        by: str | None = None,
+        asker: str | None = None,
     ) -> list[Quote]:
         """What these questions would cost, asked in turn in the dataset's present state. Nothing is charged or
         reserved."""
-        about = unit, neighbours, again, by
+        about = unit, neighbours, again, asker
         requests = [Request.of(dataset, text, cost, *about) for text, cost in asked]
         with damage_as_error(), self._store.reading() as entries:
-            now, answered, quotes = standing(entries, dataset, (unit, neighbours), by), set[str](), list[Quote]()
+            now, answered, quotes = standing(entries, dataset, (unit, neighbours), asker), set[str](), list[Quote]()
             for request in requests:
                 known = request.key(now) in answered or request.recorded(entries, now) is not None
                 free = known and not again
@@ -298,11 +298,11 @@ class Ledger(Owned):
                 quotes.append(Quote(request.charge, free, fits, now.left, now.allowance, before, parts, share))
         return quotes
 
-    def stands(self, dataset: str, *, by: str | None = None) -> Standing:
+    def stands(self, dataset: str, *, asker: str | None = None) -> Standing:
         """The present state of a dataset, for an asker: from its last entries, which `ask` relies on."""
         with damage_as_error(), self._store.reading() as entries:
             registered, _ = load(entries, dataset)
-            return standing(entries, dataset, (registered.unit, registered.neighbours), by)
+            return standing(entries, dataset, (registered.unit, registered.neighbours), asker)
 
     def close(self) -> None:
         """Close the file or the connection; the next use opens it again."""

@@ -23,8 +23,9 @@ from duotone.ledger.stores import SKEW, Entries, Store
 from duotone.ledger.stores.store import Scan
 from duotone.ledger.verify import Verdict, verify
 from duotone.line.three_way import ThreeWay
-from duotone.model.checks import AccountName, known_options
+from duotone.model.checks import AccountName
 from duotone.model.notice import Notice, Refusal
+from duotone.options import known_options
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 
@@ -67,7 +68,7 @@ class Owned(ABC):
         definite: ApproxDP | None = None,
         population: str | None = None,
         if_absent: bool = False,
-        by: str | None = None,
+        done_by: str | None = None,
     ) -> Registered:
         """Give a dataset its total budget, once; creates the ledger if there is none.
 
@@ -88,12 +89,12 @@ class Owned(ABC):
                 raise Refusal("budget of a member", dataset=dataset, population=population)
             with self._writing() as entries:
                 return self._join(
-                    entries, Member(label(dataset, "dataset"), version), population, (unit, neighbours), if_absent, by
+                    entries, Member(label(dataset, "dataset"), version), population, (unit, neighbours), if_absent, done_by
                 )
         if budget is None or unit is None or neighbours is None:
             raise Refusal("budget, unit or neighbours missing", dataset=dataset)
         registered = registration(dataset, budget, unit, neighbours, account, answers, close_calls, definite)
-        labelled = {"version": version, "divider": os.urandom(KEY).hex(), **signed(by)}
+        labelled = {"version": version, "divider": os.urandom(KEY).hex(), **signed(done_by)}
         body = {"kind": "register", "v": VERSION, **registered.written(), **labelled}
         with self._writing(create=True) as entries:
             if self._is_there(entries, dataset, registered.declared(version) if if_absent else None):
@@ -108,7 +109,7 @@ class Owned(ABC):
         population: str,
         about: tuple[str | None, str | None],
         if_absent: bool,
-        by: str | None,
+        done_by: str | None,
     ) -> Registered:
         """Register a member of a population."""
         own = {"population": population, "version": member.version}
@@ -118,14 +119,14 @@ class Owned(ABC):
             raise Refusal("population is a member", dataset=member.name, member=population, population=joined.dataset)
         joined.check(about[0] or joined.unit, about[1] or joined.neighbours)
         if not there:
-            self._file_member(entries, joined.dataset, member, by)
+            self._file_member(entries, joined.dataset, member, done_by)
         return load(entries, member.name)[0]
 
-    def _file_member(self, entries: Entries, population: str, member: Member, by: str | None) -> None:
+    def _file_member(self, entries: Entries, population: str, member: Member, done_by: str | None) -> None:
         """Append the entry of a member: that it is one, and the version of its data."""
         state = self._open_state(entries, population)
         own = {"member": member.name, "version": member.version, "filed": member_key(member.name)}
-        self._filed(entries, {"kind": "member", "v": VERSION, "dataset": population, **own, **signed(by)}, state)
+        self._filed(entries, {"kind": "member", "v": VERSION, "dataset": population, **own, **signed(done_by)}, state)
 
     def _is_there(self, entries: Entries, dataset: str, declared: dict[str, str] | None) -> bool:
         """Whether a dataset is registered, as it is declared; without that, a registered one is refused."""
@@ -136,7 +137,7 @@ class Owned(ABC):
             must_be_same(found, declared)
         return found is not None
 
-    def relabel(self, dataset: str, version: str, *, by: str | None = None) -> None:
+    def relabel(self, dataset: str, version: str, *, done_by: str | None = None) -> None:
         """Give the data a new public version, under which every question is new. Spends nothing."""
         label(version, "version")
         with self._writing() as entries:
@@ -150,9 +151,9 @@ class Owned(ABC):
             if version in {decoded(row)["version"] for row in labelled}:
                 raise DuotoneError(f"{dataset} had the version {version} already: a label is used once")
             if member is not None:
-                self._file_member(entries, registered.dataset, member, by)
+                self._file_member(entries, registered.dataset, member, done_by)
                 return
-            body = {"kind": "version", "v": VERSION, "dataset": dataset, "version": version, **signed(by)}
+            body = {"kind": "version", "v": VERSION, "dataset": dataset, "version": version, **signed(done_by)}
             self._append(entries, body, state.after(body))
 
     @known_options
@@ -163,7 +164,7 @@ class Owned(ABC):
         budget: ApproxDP | None = None,
         *,
         share: Given | None = None,
-        by: str | None = None,
+        done_by: str | None = None,
     ) -> None:
         """Give an asker an allowance: a limit on all that they have asked and will ask. It is a `share` of the
         dataset's budget, as "1/5", or, in an account sum, an (ε, δ).
@@ -172,7 +173,7 @@ class Owned(ABC):
         allowance on, every charge must name its asker. The dataset's own budget is unchanged.
         """
         asker = label(asker, "name")
-        about = {"v": VERSION, "dataset": label(dataset, "dataset"), **signed(by)}
+        about = {"v": VERSION, "dataset": label(dataset, "dataset"), **signed(done_by)}
         with self._writing() as entries:
             state, account = self._open_state(entries, dataset), load(entries, dataset)[0].account
             if state.calls is not None:
@@ -187,11 +188,11 @@ class Owned(ABC):
                 allowance["asker_spent"] = share_of(entries, dataset, asker, account.nothing).spent.written()
             self._filed(entries, {**allowance, "filed": filed_under(dataset, asker)}, state)
 
-    def close_dataset(self, dataset: str, *, by: str | None = None) -> None:
+    def close_dataset(self, dataset: str, *, done_by: str | None = None) -> None:
         """Close a dataset permanently: nothing more is charged to it, whatever is left. Recorded answers stay free."""
         with self._writing() as entries:
             state = self._open_state(entries, dataset)
-            self._filed(entries, {"kind": "close", "v": VERSION, "dataset": dataset, **signed(by)}, state)
+            self._filed(entries, {"kind": "close", "v": VERSION, "dataset": dataset, **signed(done_by)}, state)
 
     def _filed(self, entries: Entries, body: Body, state: State) -> State:
         """Append an entry; returns the state after it."""
@@ -208,7 +209,7 @@ class Owned(ABC):
             raise LedgerError(f"{dataset} is closed permanently")
         return state
 
-    def reset_clock(self, *, by: str) -> None:
+    def reset_clock(self, *, done_by: str) -> None:
         """Record that the clock was ahead and has been set back: entries continue from the present time. Spends
         nothing.
 
@@ -219,10 +220,11 @@ class Owned(ABC):
             now, latest = self._now(), latest_time(entries)
             if latest is None or now > latest - SKEW:
                 raise DuotoneError("the clock is not behind the ledger's last entry: there is nothing to reset")
-            body = {"kind": "clock", "v": VERSION, "dataset": LEDGER, "before": latest.isoformat(), "by": label(by, "name")}
+            signed_at = {"before": latest.isoformat(), "by": label(done_by, "name")}
+            body = {"kind": "clock", "v": VERSION, "dataset": LEDGER, **signed_at}
             self._chain(entries, {**body, "at": now.isoformat()})
 
-    def keep_head(self, place: str | Path, *, by: str) -> None:
+    def keep_head(self, place: str | Path, *, done_by: str) -> None:
         """From now on store the ledger's head (how many entries it has and the hash of the last) in a file as well, on
         another disk or machine than the ledger; everybody who charges it must be able to write there.
 
@@ -230,17 +232,18 @@ class Owned(ABC):
         older copy. A later file replaces an earlier one, if that does not contradict it or is gone.
         """
         path = Path(place).absolute()
-        body = {"kind": "head", "v": VERSION, "dataset": LEDGER, "place": str(path), "by": label(by, "name")}
+        body = {"kind": "head", "v": VERSION, "dataset": LEDGER, "place": str(path), "by": label(done_by, "name")}
         with self._writing(anew=True) as entries:
             kept_head.begin(entries, path)
             self._append(entries, body, None)
 
-    def accept_standbys(self, words: str, *, by: str) -> None:
+    def accept_standbys(self, words: str, *, done_by: str) -> None:
         """Accept that a failover may lose the last charges, on a server whose commits do not wait for its standbys.
 
         The owner says why in `words`, which the ledger records. A ledger that does not exist yet is created.
         """
-        body = {"kind": "standbys", "v": VERSION, "dataset": LEDGER, "words": label(words, "reason"), "by": label(by, "name")}
+        said = {"words": label(words, "reason"), "by": label(done_by, "name")}
+        body = {"kind": "standbys", "v": VERSION, "dataset": LEDGER, **said}
         with self._writing(create=True, accepting=True) as entries:
             self._append(entries, body, None)
 

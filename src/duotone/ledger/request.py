@@ -42,7 +42,7 @@ class Request:
     terms: Body
     about: tuple[str, str]
     again: bool
-    by: str | None
+    asker: str | None
     others: tuple[str, ...] = ()
     """The question's other normal forms."""
 
@@ -55,7 +55,7 @@ class Request:
         unit: str,
         neighbours: str,
         again: bool,
-        by: str | None,
+        asker: str | None,
     ) -> Self:
         """A checked request."""
         first, *others = question if isinstance(question, tuple) and question else (question,)
@@ -65,8 +65,8 @@ class Request:
             raise DuotoneError(f"charge must be a Charge or a CloseCallCharge, got {type(charge).__name__}")
         about = label(unit, "unit"), label(neighbours, "name of neighbours")
         label(dataset, "dataset")
-        signed(by)
-        if by == EVERYBODY:
+        signed(asker)
+        if asker == EVERYBODY:
             raise Refusal("asker is everybody", name=EVERYBODY)
         terms = {
             "question": first,
@@ -74,7 +74,7 @@ class Request:
             "boundary": short(charge.boundary, "what is fixed at the boundary"),
             "answers": charge.answers,
         }
-        return cls(dataset, charge, terms, about, bool(again), by, tuple(others))
+        return cls(dataset, charge, terms, about, bool(again), asker, tuple(others))
 
     def key(self, now: Standing) -> str:
         """The key that identifies the question, in the dataset's present state."""
@@ -108,7 +108,7 @@ class Request:
                 f"{self.dataset} is closed: nothing more is charged to it, and only questions that it has answered are free; "
                 "nothing was charged or released"
             )
-        if state.allowances and self.by is None:
+        if state.allowances and self.asker is None:
             raise LedgerError(Notice("asker missing", dataset=self.dataset))
 
     def body(self, now: Standing, share: Share | None, calls: int | None) -> Body:
@@ -116,10 +116,10 @@ class Request:
         for it."""
         charged = now.registered.dataset
         body = {"kind": "charge", "v": VERSION, "dataset": charged, **now.named, "version": now.version, **self.terms}
-        if share is not None and self.by is not None:
-            body |= share.written(charged, self.by)
+        if share is not None and self.asker is not None:
+            body |= share.written(charged, self.asker)
         body |= {} if calls is None else {"calls": calls}
-        return body | {"key": self.key(now), "again": self.again, **signed(self.by)}
+        return body | {"key": self.key(now), "again": self.again, **signed(self.asker)}
 
 
 @dataclass(frozen=True)
@@ -202,16 +202,16 @@ class Standing:
             raise OverBudget(Shortfall(self.registered.dataset, cost, before.left, beyond=parts, set_aside=aside))
         if not self.fits and before.allowance is not None:
             parts = beyond(cost, before.allowance)
-            raise OverBudget(Shortfall(self.registered.dataset, cost, before.allowance, request.by, beyond=parts))
+            raise OverBudget(Shortfall(self.registered.dataset, cost, before.allowance, request.asker, beyond=parts))
 
 
-def standing(entries: Entries, dataset: str, about: tuple[str, str], by: str | None) -> Standing:
+def standing(entries: Entries, dataset: str, about: tuple[str, str], asker: str | None) -> Standing:
     """The present state of a dataset; its unit and neighbours must be the registered ones."""
     registered, state = load(entries, dataset)
     registered.check(*about)
     share: Share | None = None
-    if state.allowances and by is not None:
-        share = share_of(entries, registered.dataset, by, registered.account.nothing)
+    if state.allowances and asker is not None:
+        share = share_of(entries, registered.dataset, asker, registered.account.nothing)
     return Standing(registered, state, share)
 
 

@@ -23,7 +23,7 @@ from duotone.privacy.text import Definition, read_either
 from duotone.words.budgets import part
 from duotone.words.sentences import printable
 
-HEAD = "entry", "when (UTC)", "who", "question", "cost", "answer"
+HEAD = "charge", "when (UTC)", "who", "question", "cost", "answer"
 """The columns of a statement's table."""
 MOST_SHOWN = 20
 """Most groups of one answer that are shown."""
@@ -36,9 +36,9 @@ class ChargeRecord:
     `member` is the dataset that was asked about, if it is charged to this one.
     """
 
-    seq: int
+    charge: int
     at: datetime
-    by: str | None
+    asker: str | None
     question: str
     privacy: Definition
     boundary: str
@@ -52,7 +52,7 @@ class ChargeRecord:
     member: str | None = None
 
     @property
-    def charge(self) -> Charge:
+    def cost(self) -> Charge:
         """What was paid for definite answers."""
         return Charge.read(self.privacy, self.boundary, self.answers)
 
@@ -140,9 +140,9 @@ class Statement:
         """A row of its table for each charge, under `HEAD`."""
         return [
             (
-                str(one.seq),
+                str(one.charge),
                 f"{one.at:%Y-%m-%d %H:%M:%S}",
-                printable(one.by or ""),
+                printable(one.asker or ""),
                 self._asked(one),
                 self._cost(one),
                 one.said,
@@ -157,9 +157,9 @@ class Statement:
     def _cost(self, one: ChargeRecord) -> str:
         if one.calls is not None:
             return f"{one.calls} close call{'s' * (one.calls > 1)}" if one.calls else "free: clear"
-        many = one.charge.numbers()["answers"]
+        many = one.cost.numbers()["answers"]
         if not isinstance(one.privacy, ApproxDP):
-            return part(as_share(self.registered.account.share(one.charge)))
+            return part(as_share(self.registered.account.share(one.cost)))
         each = f"ε {one.privacy.epsilon:.4g}, δ {float(one.privacy.delta):.3g}"
         return (f"{many} answers together: {each}" if many > 1 else each) if one.answers == 1 else f"{one.answers} × ({each})"
 
@@ -211,9 +211,9 @@ def statement(store: Store, dataset: str) -> Statement:
 def charge_record(seq: int, body: Body, state: State, answer: Body | None) -> ChargeRecord:
     """One charge of a statement, from its entry, the state after it, and the entry of its answer."""
     return ChargeRecord(
-        seq=seq,
+        charge=seq,
         at=at(body),
-        by=body.get("by"),
+        asker=body.get("by"),
         question=body["question"],
         privacy=read_either(body["notion"]),
         boundary=body["boundary"],

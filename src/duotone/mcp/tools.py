@@ -77,7 +77,7 @@ async def _requests(office: OfficeCall, _: Sent) -> Document:
 
 
 async def _plan(office: OfficeCall, given: Any) -> Document:
-    return _as_plan(await office("plan", given.name, _terms(given)))
+    return _as_plan(await office("plan", given.dataset, _terms(given)))
 
 
 async def _ask(office: OfficeCall, given: Any) -> Document:
@@ -116,7 +116,7 @@ def _tool(operation: Operation) -> Tool | None:
     about = operation.tool
     if about is None:
         return None
-    places: dict[str, Any] = {"name": (DATASET, Field(alias="dataset")), "charge": (CHARGE, ...)}
+    places: dict[str, Any] = {"dataset": (DATASET, ...), "charge": (CHARGE, ...)}
     fields: dict[str, Any] = (
         {"plan": (PLAN, ...)} if operation.name == "ask" else {place: places[place] for place in operation.places}
     )

@@ -185,7 +185,7 @@ class Left:
 class AnsweredBefore:
     """The same question with a recorded answer, at another budget or with other costs than now."""
 
-    entry: int
+    charge: int
     """The number of its charge."""
     differs: tuple[str, ...]
     """What differs."""
@@ -196,12 +196,12 @@ class AnsweredBefore:
     @property
     def fact(self) -> str:
         """The fact, for a report."""
-        return words.answered_before(self.differs, self.entry)
+        return words.answered_before(self.differs, self.charge)
 
     @property
     def note(self) -> str:
         """The same, for the asker: also how to get it free."""
-        return words.answered_before(self.differs, self.entry, self.free_at)
+        return words.answered_before(self.differs, self.charge, self.free_at)
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class Receipt:
         document = {"free": self.free, "charge": self.charge, "left": self.left.document()}
         document |= {} if self.free else as_share(self.share)
         document |= {} if self.allowance is None else {"allowance": self.allowance.document()}
-        return document | ({} if self.before is None else {"answered_before": self.before.entry})
+        return document | ({} if self.before is None else {"answered_before": self.before.charge})
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class Quote:
         document: dict[str, Any] = {"free": self.free, "fits": self.fits, "left": self.left.document()}
         document |= {} if self.free else {"price": as_json(self.cost.numbers() | as_share(self.share))}
         document |= {} if self.fits else {"beyond": list(self.beyond)}
-        document |= {} if self.before is None else {"answered_before": self.before.entry}
+        document |= {} if self.before is None else {"answered_before": self.before.charge}
         return document | ({} if self.allowance is None else {"allowance": self.allowance.document()})
 
 

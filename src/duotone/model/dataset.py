@@ -14,18 +14,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from duotone.errors import DatasetError, DuotoneError
 from duotone.model import checks
-from duotone.model.checks import (
-    COHORT,
-    AccountName,
-    Checked,
-    Mistakes,
-    Neighbours,
-    Reduction,
-    require_known,
-    unknown,
-)
+from duotone.model.checks import COHORT, AccountName, Checked, Mistakes, Neighbours, Reduction
 from duotone.model.notice import Notice
 from duotone.model.text_types import Numerals, text_type
+from duotone.options import require_known, unknown
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, number, show
 

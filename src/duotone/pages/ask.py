@@ -44,7 +44,7 @@ async def ask(request: Request) -> Response:
         return await _page(request, dataset, asked)  # without scripts, show the price first
     try:
         terms = asked.terms(dataset, asked=True) | ({"made_up": True} if sent["do"] == "made-up" else {})
-        answer = await do(request, "ask", dataset["name"], terms)
+        answer = await do(request, "ask", dataset["dataset"], terms)
     except Refused as refused:
         return await _unanswered(request, dataset, asked, refused)
     shown = answer_shown(dataset, answer, asked)
@@ -110,7 +110,7 @@ async def _checked(request: Request, dataset: Mapping[str, Any], asked: AskedFor
     try:
         terms = asked.terms(dataset, asked=False)
         shown["sql"] = terms.get("question") if asked.mode == "menus" else None
-        preview = await do(request, "preview", dataset["name"], terms)
+        preview = await do(request, "preview", dataset["dataset"], terms)
     except Refused as refused:
         return shown | {"mistakes": mistakes_in(asked, refused), "refused": refused}
     bill = preview["ledger"]
@@ -163,7 +163,7 @@ def answer_shown(dataset: Mapping[str, Any], answer: Mapping[str, Any], asked: A
         dearest = dearer(form, terms, ledger, min((float(left["epsilon"]) for left in lefts), default=None))
     return {
         "answer": answer,
-        "name": dataset["name"],
+        "name": dataset["dataset"],
         "dearest": dearest,
         "definite": replace(AskedForm.again_as(terms), way="epsilon").query if definite else None,
     }

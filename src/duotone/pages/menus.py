@@ -145,7 +145,8 @@ def examples(dataset: Dataset) -> list[str]:
 
     >>> columns = {"age": {"kind": "integer", "bounds": ["18", "70"], "groups": None},
     ...            "Home town": {"kind": "text", "bounds": None, "groups": ["Ely", "Wells"]}}
-    >>> survey = {"name": "survey", "unit": None, "per_unit": None, "max_rows": None, "close_calls": None, "columns": columns}
+    >>> survey = {"dataset": "survey", "unit": None, "per_unit": None, "max_rows": None, "close_calls": None}
+    >>> survey["columns"] = columns
     >>> for example in examples(survey): print(example)
     avg(age) > 44
     count(*) filter (where "Home town" = 'Ely') >= 100
@@ -163,7 +164,7 @@ def examples(dataset: Dataset) -> list[str]:
             made.append(f"{people} filter (where {_identifier(column)} = {literal(value, kind, 'question', column)}) >= 100")
     groups = listed if dataset["close_calls"] else [*listed, *groupable(dataset)]  # the menus do not offer them
     for by in map(_identifier, groups[:1]):
-        made.append(f"select {by}, {people} > 50 from {_identifier(dataset['name'])} group by {by}")
+        made.append(f"select {by}, {people} > 50 from {_identifier(dataset['dataset'])} group by {by}")
     return made or [f"{people} > 500"]
 
 
@@ -180,7 +181,7 @@ def groupable(dataset: Dataset) -> list[str]:
 def composed(dataset: Dataset, chosen: Chosen) -> dict[str, Any]:
     """The chosen question as terms: its SQL, or the columns of groups that may be shown.
 
-    >>> visits = {"name": "visits", "unit": None, "per_unit": None, "max_rows": None, "columns": {
+    >>> visits = {"dataset": "visits", "unit": None, "per_unit": None, "max_rows": None, "columns": {
     ...     "age": {"kind": "integer", "bounds": ["0", "99"]}, "town": {"kind": "text", "bounds": None}}}
     >>> print(composed(visits, Chosen("avg:age", ">", "38", "town", "=", "Rome"))["question"])
     avg(age) filter (where town = 'Rome') > 38
@@ -199,7 +200,7 @@ def composed(dataset: Dataset, chosen: Chosen) -> dict[str, Any]:
     if not chosen.group:
         return {"question": text}
     by = _identifier(chosen.group)
-    return {"question": f"select {by}, {text} from {_identifier(dataset['name'])} group by {by}"}
+    return {"question": f"select {by}, {text} from {_identifier(dataset['dataset'])} group by {by}"}
 
 
 def _comparison(dataset: Dataset, chosen: Chosen) -> str:

@@ -79,7 +79,7 @@ def gauge(budget: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str, f
     """The spent share of the budget and the share of a question; the rest is left."""
     calls = budget["close_calls"]
     if calls is not None:
-        total, used, one = calls["of"], calls["used"] + calls["reserved"], 1.0
+        total, used, one = calls["count"], calls["used"] + calls["reserved"], 1.0
     elif "share" in budget["spent"]:
         total, used, one = 1.0, budget["spent"]["share"], (budget["this"] or {}).get("share", 0.0)
     else:
@@ -114,9 +114,9 @@ async def requests_page(request: Request, status: int = 200, entered: Entered | 
     allowed: dict[str, Any] = {}
     if who(request).person.role == "analyst":
         for dataset in (await do(request, "datasets"))["datasets"]:
-            allowance = await do(request, "assistant_allowance", dataset["name"])
+            allowance = await do(request, "assistant_allowance", dataset["dataset"])
             counted = {"close_calls": dataset["close_calls"] is not None, "account": dataset["account"]}
-            allowed[dataset["name"]] = {**allowance, **counted}
+            allowed[dataset["dataset"]] = {**allowance, **counted}
     done = None if entered else DONE.get(request.query_params.get("done", ""))
     return render(request, "requests.html", status, requests=requests, allowed=allowed, entered=entered, done=done)
 
@@ -159,7 +159,7 @@ async def decide(request: Request) -> Response:
 async def ask_approved(request: Request) -> Response:
     """Ask an approved request."""
     dataset = await do(request, "dataset", (await form_of(request)).get("dataset", ""))
-    answer = await do(request, "ask", dataset["name"], {"request": number_of(request, "request")})
+    answer = await do(request, "ask", dataset["dataset"], {"request": number_of(request, "request")})
     return render(request, "answered.html", **answer_shown(dataset, answer))
 
 
@@ -187,7 +187,7 @@ async def owner_page(request: Request, status: int = 200, entered: Entered | Non
     """People, datasets, sessions, and what the owner should know of engines."""
     overview, datasets = await do(request, "overview"), (await do(request, "datasets"))["datasets"]
     sessions = [] if who(request).assistant else (await do(request, "sessions"))["sessions"]
-    changed = next((one for one in datasets if one["name"] == request.query_params.get("relabelled")), None)
+    changed = next((one for one in datasets if one["dataset"] == request.query_params.get("relabelled")), None)
     about: dict[str, Any] = {"overview": overview, "datasets": datasets, "entered": entered, "changed": changed}
     return render(request, "owner.html", status, sessions=sessions, **about)
 

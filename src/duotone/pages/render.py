@@ -172,7 +172,7 @@ def choose_dataset(page: str) -> Handler:
     async def choose(request: Request) -> Response:
         datasets = (await do(request, "datasets"))["datasets"]
         if len(datasets) == 1:
-            return to(request, f"/{page}/{quoted(datasets[0]['name'])}")
+            return to(request, f"/{page}/{quoted(datasets[0]['dataset'])}")
         shown = [{**one, "can_spend": can_spend(one["left"], one["allowance"])} for one in datasets]
         return render(request, "choose.html", datasets=shown, page=page, title=page.capitalize())
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
+from duotone.options import known_options
 from duotone.privacy.definition import Array, whole_numbers
 from duotone.privacy.iterated_step import iterates
 from duotone.privacy.numbers import (
@@ -76,6 +77,7 @@ class ApproxDP:
     """The exact ε that `exp_epsilon` was rounded down from; None if e^ε itself was given. Equal definitions need equal
     values: powers rounded down from different ε may be equal."""
 
+    @known_options
     def __init__(self, epsilon: Given | None = None, delta: Given = 0, *, exp_epsilon: Given | None = None) -> None:
         if (epsilon is None) == (exp_epsilon is None):
             raise DuotoneError("give epsilon or exp_epsilon (which is e^epsilon), one of the two")

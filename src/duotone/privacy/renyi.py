@@ -19,6 +19,7 @@ import numpy as np
 
 from duotone.cached import cached_property
 from duotone.errors import DuotoneError
+from duotone.options import known_options
 from duotone.privacy.approx_dp import LONGEST, ApproxDP
 from duotone.privacy.definition import Array, whole_numbers
 from duotone.privacy.numbers import Given, Number, exact, float_above, float_below, probability, root_below, show
@@ -69,6 +70,7 @@ class RenyiDP:
     epsilon: float = field(compare=False)
     """The Rényi divergence, ln(price) / (order − 1), as a float, for display."""
 
+    @known_options
     def __init__(self, order: int, price: Given, delta: Given = 0) -> None:
         t, d = exact(price, "price"), exact(delta, "delta")
         if not all(max(x.numerator.bit_length(), x.denominator.bit_length()) <= LONGEST for x in (t, d)):

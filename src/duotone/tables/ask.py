@@ -9,13 +9,13 @@ from typing import Any
 
 from duotone.errors import DuotoneError, got
 from duotone.ledger.ledger import Ledger, opened_ledger
-from duotone.model.checks import options_of, require_known
 from duotone.model.dataset import KEYS, Dataset
 from duotone.model.notice import warn
 from duotone.model.wanted import Wanted, budget_of
+from duotone.options import options_of, require_known
 from duotone.privacy.text import Definition
 from duotone.tables.answers import Answers
-from duotone.tables.billing import account_in
+from duotone.tables.billing import account_in, asked_with
 from duotone.tables.check_by_parts import prepare_by_parts
 from duotone.tables.check_question import ToPrice, prepare, prepare_all, prepare_groups
 from duotone.tables.prepared import Prepared, require_all_fit
@@ -179,8 +179,8 @@ def answered(
             return prepared.release()
     _, _, again, asker = charged
     with opened_ledger(ledger) as opened:
-        called = opened.close_calls(dataset) if close_calls and dataset is not None else None
-        budget = _to_price(opened, source, dataset, privacy, options) if called is None else called.question
+        called = asked_with(opened, _declared(source, options), dataset) if close_calls else None
+        budget = _to_price(opened, source, dataset, privacy, options) if called is None else called
         with prepare(source, asked, budget, **options) as prepared:
             warn(prepared.facts.warnings)
             if not prepared.shared_in_an_account_renyi(opened, dataset):
@@ -209,5 +209,11 @@ def _to_price(ledger: Ledger, source: Any, dataset: str | None, privacy: Any, op
     wanted = budget_of(privacy, **given, **{name: options.pop(name) for name in others if name in options})
     for way in given:
         del options[way]
-    table = source if isinstance(source, Dataset) else Dataset(source, table=options.get("table"))
-    return wanted if isinstance(wanted, Definition) else ToPrice(wanted, account_in(ledger, table, dataset))
+    return (
+        wanted if isinstance(wanted, Definition) else ToPrice(wanted, account_in(ledger, _declared(source, options), dataset))
+    )
+
+
+def _declared(source: Any, options: dict[str, Any]) -> Dataset:
+    """The table that is asked about, by its place and name."""
+    return source if isinstance(source, Dataset) else Dataset(source, table=options.get("table"))

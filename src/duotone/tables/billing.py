@@ -18,6 +18,7 @@ from typing import Any, TypedDict
 from duotone.errors import DuotoneError, LedgerError
 from duotone.ledger.accounts import Account
 from duotone.ledger.ledger import Ledger, opened_ledger
+from duotone.line.three_way import ThreeWay
 from duotone.model.answer import Key
 from duotone.model.dataset import Dataset
 from duotone.model.notice import Notice, Refusal
@@ -118,6 +119,15 @@ def account_in(ledger: Ledger | str | Path, declared: Dataset, dataset: str | No
     if len(accounts) > 1:
         raise Refusal("several accounts")
     return next(iter(accounts), None)
+
+
+def asked_with(ledger: Ledger, declared: Dataset, dataset: str | None) -> ThreeWay | None:
+    """How the dataset of a table is asked, if its close calls are counted: all that it may be are asked alike."""
+    calls = [ledger.close_calls(name) for name in datasets_for(ledger, declared.source, declared.table, dataset)]
+    questions = {None if called is None else called.question for called in calls}
+    if len(questions) > 1:
+        raise Refusal("asked in different ways")
+    return next(iter(questions), None)
 
 
 FILE, VARIABLE = "duotone.toml", "DUOTONE_LEDGER"

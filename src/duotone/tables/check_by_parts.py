@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from duotone.line.three_way import ThreeWay
-from duotone.model.checks import options_of
 from duotone.model.dataset import Dataset, Unused, at_once
 from duotone.model.notice import Notice, Refusal
 from duotone.model.wanted import Wanted
+from duotone.options import options_of
 from duotone.privacy.numbers import Given
 from duotone.privacy.text import Definition
 from duotone.tables.check_question import ToPrice, dataset_and_budget, pass_over, question_terms

@@ -16,11 +16,11 @@ from duotone.line.mechanism import balanced
 from duotone.line.three_way import ThreeWay
 from duotone.line.which import Which
 from duotone.model.answer import Key
-from duotone.model.checks import options_of
 from duotone.model.dataset import Dataset, Note, Unused, at_once
 from duotone.model.notice import Notice, Refusal, why
 from duotone.model.terms import DefiniteTerms, PaidTerms, Terms, ThreeWayTerms, WhichTerms
 from duotone.model.wanted import Line, Wanted, WantedError, budget_of
+from duotone.options import options_of
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given
 from duotone.privacy.renyi import RenyiDP, Shared

@@ -14,9 +14,9 @@ from typing import Any
 
 from duotone.errors import DuotoneError, UnknownColumn, UnopenedTable
 from duotone.model.answer import Key
-from duotone.model.checks import require_known
 from duotone.model.dataset import KEYS, OPENING, Bounds, Dataset, Note, Unused, at_once
 from duotone.model.notice import Notice, Refusal, why
+from duotone.options import require_known
 from duotone.tables.engine_conformance import require_conforming
 from duotone.tables.engines.derived_tables import per_person, with_keys
 from duotone.tables.engines.duckdb import lent

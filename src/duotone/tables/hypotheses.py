@@ -12,10 +12,10 @@ from typing import Any
 from duotone.errors import DuotoneError, got
 from duotone.html import cell, table
 from duotone.ledger.ledger import Ledger
-from duotone.model.checks import options_of, require_known
 from duotone.model.dataset import KEYS
 from duotone.model.notice import Notice, Refusal
 from duotone.model.wanted import Wanted
+from duotone.options import options_of, require_known
 from duotone.privacy.numbers import Given, probability, show
 from duotone.privacy.text import Definition
 from duotone.release.coin import random_bytes

@@ -265,10 +265,10 @@ removal;
                 if not isinstance(self.terms, PaidTerms):
                     draw = call
                     called = _close_calls(opened, owed.dataset)
-                    (quote,) = opened.quote(owed.dataset, [(owed.question, self.cost)], again=again, by=asker, **owed.about)
+                    (quote,) = opened.quote(owed.dataset, [(owed.question, self.cost)], again=again, asker=asker, **owed.about)
                     if quote.fits and not quote.free:
                         read.append(this._read("nothing was charged", hold))
-                receipt = opened.ask(owed.dataset, owed.question, self.cost, draw, again=again, by=asker, **owed.about)
+                receipt = opened.ask(owed.dataset, owed.question, self.cost, draw, again=again, asker=asker, **owed.about)
         finally:
             read.clear()  # no traceback may show it
         return self._reply(receipt.answer, owed.dataset, receipt, called)
@@ -278,7 +278,7 @@ removal;
         `charge` does. Nothing is charged, and no row is read."""
         owed = self.bill(ledger, dataset)
         called = None if isinstance(self.terms, PaidTerms) else _close_calls(ledger, owed.dataset)
-        receipt = ledger.recorded(owed.dataset, owed.question, self.cost, again=again, by=asker, **owed.about)
+        receipt = ledger.recorded(owed.dataset, owed.question, self.cost, again=again, asker=asker, **owed.about)
         return None if receipt is None else self._reply(receipt.answer, owed.dataset, receipt, called)
 
     def _reply(self, recorded: Any, about: str, receipt: Receipt | None = None, called: CloseCalls | None = None) -> Answers:
@@ -462,7 +462,7 @@ def quote_all(
     with opened_ledger(ledger) as opened:
         bills = [question.bill(opened, dataset) for question in questions]
         asked = [(owed.question, question.cost) for owed, question in zip(bills, questions, strict=True)]
-        return opened.quote(bills[0].dataset, asked, again=again, by=asker, **bills[0].about)
+        return opened.quote(bills[0].dataset, asked, again=again, asker=asker, **bills[0].about)
 
 
 def require_all_fit(

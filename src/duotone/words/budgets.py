@@ -184,15 +184,15 @@ def beyond(parts: tuple[str, ...], *, symbols: bool = False) -> str:
     return " and ".join(signs[part] if symbols else part for part in parts)
 
 
-def answered_before(differs: tuple[str, ...], entry: int, free_at: str | None = None) -> str:
+def answered_before(differs: tuple[str, ...], charge: int, free_at: str | None = None) -> str:
     """The same question was answered at another budget or with other costs, and the budget at which it is free.
 
     >>> answered_before(("epsilon", "delta"), 3)
-    'answered before at another epsilon and delta (entry 3)'
+    'answered before at another epsilon and delta (charge 3)'
     """
     *others, last = differs
     listed = f"{', '.join(others)} and {last}" if others else last
-    fact = f"answered before at another {listed} (entry {entry})"
+    fact = f"answered before at another {listed} (charge {charge})"
     return fact if free_at is None else f"{fact}: asked alone at {free_at} it is free"
 
 

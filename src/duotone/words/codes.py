@@ -44,6 +44,7 @@ SENTENCES: Mapping[str, Text] = {
     "costs of a wanted error": "how often an answer may be wrong is for both mistakes alike: leave {o.costs} out",
     "ledger missing": "{o.one_of} and {o.price} are parts of a dataset's budget in a ledger: say which ledger{p.ledger}",
     "several accounts": "the datasets of this ledger have different budgets: say which one this is{p.dataset}",
+    "asked in different ways": "the datasets of this ledger are asked in different ways: say which one this is{p.dataset}",
     "price of a sum": "{o.price} is for a dataset with the account renyi, and this one adds up epsilon and delta: give"
     " {o.epsilon}, or {o.wrong} with {o.people}, or {o.one_of}",
     "groups have no error": "which groups there are has no wrong answer: give {o.epsilon}, {o.one_of} or {o.price}",

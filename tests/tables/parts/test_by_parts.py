@@ -225,7 +225,7 @@ def test_the_answer_never_says_less_than_most_of_the_parts(inside: list[Any]) ->
     assert scope in repr(answer)
     assert f"“{SQL}” {scope} was answered" in answer.quote()
     document = answer.document()
-    assert document["by_parts"] == {"scope": scope, "parts": 51, "seconds": 10, "memory_mib": 1024}
+    assert document["by_parts"] == {"scope": scope, "parts": 51, "part_seconds": 10, "part_memory": 1024}
     assert document["basis"] == "safe bound"
     assert any("most of them, and not more; one patient changes one part" in note for note in document["notes"])
     assert "most of them" in answer._repr_html_()

@@ -39,14 +39,15 @@ Function = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class ByParts:
-    """A question to be asked of each of so many `parts` of the people, an odd number, with `seconds` of the processor and
-    `memory` (MiB) for each. Like a question that was parsed, it has a text and a normal form; nothing else of it is known."""
+    """A question to be asked of each of so many `parts` of the people, an odd number, with `part_seconds` of the processor
+    and `part_memory` (MiB) for each. Like a question that was parsed, it has a text and a normal form; nothing else of it
+    is known."""
 
     text: str
     normal: str
     parts: int
-    seconds: int
-    memory: int
+    part_seconds: int
+    part_memory: int
     task: Mapping[str, Any] = field(repr=False)
     apart: Isolation | None = None
     """How processes are kept apart on this system, known after its trial."""
@@ -65,7 +66,7 @@ class ByParts:
     @property
     def longest(self) -> float:
         """Seconds that all parts together take at most."""
-        return self.parts * (self.seconds + STARTING)
+        return self.parts * (self.part_seconds + STARTING)
 
     @property
     def notes(self) -> tuple[Notice, ...]:
@@ -75,7 +76,7 @@ class ByParts:
     def tried(self, source: Source) -> Self:
         """The same, tried without rows: SQL that does not fit the columns, or a function that cannot be loaded, is refused
         now, since it would be a no for every part."""
-        seconds = min(self.seconds, LONGEST_TRIAL)
+        seconds = min(self.part_seconds, LONGEST_TRIAL)
         task = {**self.task, "now": int(time.time())}  # before a row is read
         wrong, apart = tried(source.rows.schema().to_pyarrow().empty_table(), {**task, "seconds": seconds})
         if wrong:
@@ -85,7 +86,7 @@ class ByParts:
 
     def document(self) -> dict[str, int]:
         """The parts and their limits, as JSON."""
-        return {"parts": self.parts, "seconds": self.seconds, "memory_mib": self.memory}
+        return {"parts": self.parts, "part_seconds": self.part_seconds, "part_memory": self.part_memory}
 
     def keyed(self, key: bytes) -> Self:
         """The same, with the key of the dataset in its ledger."""
