@@ -85,6 +85,7 @@ NEEDED: dict[str, dict[str, str]] = {
     "avg(greatest(x, y)) > 3": {"x": "number", "y": "number"},
     "avg(x - y) > 3": {"x": "number", "y": "number"},
     "avg(coalesce(x, y)) > 3": {"x": "number", "y": "number"},
+    "avg(if(code = 'a', x, coalesce(y, x))) > 3": {"x": "number", "y": "number"},
 }  # fmt: skip
 LIKE_NUMBERS = ("10", "-1.5", " 10 ", "1e3", ".5", "5.", "1,000", "1''000.50", "$10", "€ 5", "10%", "+3", "20250101")
 LIKE_DATES = (
@@ -101,6 +102,14 @@ def needed(question: str, **tables: Any) -> dict[str, str]:
     assert refused.value.notice.code == "undeclared"
     types: dict[str, str] = refused.value.notice.fields["types"]
     return types
+
+
+@pytest.mark.parametrize("text", ["replace(x, '$', '')", "case when code = 'a' then lower(x) end"])
+def test_computed_text_is_cast_to_be_added_up(text: str) -> None:
+    """To declare the column would not help: functions of text are not for numbers."""
+    with pytest.raises(DuotoneError, match=r"\)::double, or convert the column"):
+        read_question(f"sum({text}) > 3", COLUMNS)
+    read_question(f"sum(({text})::double) > 3", COLUMNS)
 
 
 @pytest.mark.parametrize(("question", "types"), NEEDED.items())

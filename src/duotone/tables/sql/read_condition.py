@@ -36,12 +36,11 @@ from duotone.tables.sql.condition import (
     Pattern,
     Value,
     both,
-    columns_read,
     holds,
     leaves,
 )
 from duotone.tables.sql.functions import read_function
-from duotone.tables.sql.functions.casts import CASTS, cast, choice, decimal
+from duotone.tables.sql.functions.casts import CASTS, cast, choice, chosen_from, decimal
 from duotone.tables.sql.functions.function import as_kind, kind_of, undeclared
 from duotone.tables.sql.functions.texts import ORDERED, require_text
 from duotone.tables.sql.functions.times import folded, span, whole_days
@@ -310,7 +309,7 @@ def read_numbers(node: exp.Expression, columns: Columns, text: str) -> Operand:
     value = read_operand(node, columns)
     if value.kind == "boolean":  # yes is 1, and no is 0
         return read_operand(exp.cast(exp.Paren(this=node.copy()), "int"), columns)
-    untyped = [column for column in columns_read(value) if columns.get(column) == "untyped"]
+    untyped = [column for column in chosen_from(value) if columns.get(column) == "untyped"]
     if untyped and value.kind in ("text", "untyped"):
         raise undeclared(dict.fromkeys(untyped, "number"))
     if value.kind not in NUMERIC:

@@ -106,6 +106,14 @@ CHOICES = (
 )
 
 
+def chosen_from(value: Operand) -> list[str]:
+    """The columns whose values it may have: none that only conditions or other functions read."""
+    if value.made is None:
+        return [value.column]
+    chosen = value.made.parts if value.made.function in {choice.name for choice in CHOICES} else ()
+    return list(dict.fromkeys(column for part in chosen if isinstance(part, Operand) for column in chosen_from(part)))
+
+
 CASTS: dict[str, Kind] = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT", "INT128"), "integer"),
     **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "float"),
