@@ -51,14 +51,14 @@ def test_an_answer_is_charged_recorded_and_proved(own: Served) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_no_note_sends_an_analyst_to_the_table(tmp_path: Path) -> None:
+def test_no_refusal_sends_an_analyst_to_the_table(tmp_path: Path) -> None:
     csv = VOTES.replace("votes.parquet", "votes.csv")
     (tmp_path / "votes.csv").write_text("vote,age,town\n" + "Y,30,Ely\n" * 500)
     with serving(make_office(tmp_path, csv, STAYS, CALLS)) as own:
-        _, answer = own.ask("ana", "votes", question="avg(age) > 20", epsilon="0.5")
-        text, clipped = answer["notes"]
-        assert text == "age is text: values that are not numbers count as NULL"
-        assert clipped.startswith("avg(age) > 20 is about clipped values")
+        status, refused = own.ask("ana", "votes", question="avg(age) > 20", epsilon="0.5")
+        assert status == 422
+        assert "here the owner of the dataset declares that" in str(refused)
+        assert "inspect" not in str(refused)
 
 
 def test_the_document_is_the_commands(own: Served, tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 A new figure is shown in a notebook. It is made without pyplot, so that no backend is chosen and no figure stays open.
 Blue datasets are discs and red ones squares, in colours that colour-blind readers can tell apart.
 
-Imports everything but `cli` and `paper`. One file per subject: `graphs`, `curves` (mechanisms, questions and their
-answers), `budgets` (what they buy, audits, ledgers), `hypotheses` (the power of tests); they share `figures`.
+Imports everything but `cli` and `paper`. One file per subject: `graphs` (whose `labels` keep clear of edges), `curves`
+(mechanisms, questions and their answers), `budgets` (what they buy, audits, ledgers), `hypotheses` (the power of tests);
+they share `figures`.
 """
 
 from duotone.plotting.budgets import audit_bound, capacities, spending

@@ -6,7 +6,7 @@ what it can do, and can be interrupted. Engines are `duckdb` (with tables in dat
 `files` of Parquet and Arrow), `postgres`, `spark`, and `any_ibis`: any other Ibis connection. `query` makes the plan
 (rows → people → aggregates), from `person_columns` and `expressions`; `results` defines requests and results.
 `derived_tables` are tables that a question makes; `public_tables` are joined to it. `stored_values` has the rules for
-reading stored values.
+reading stored values, and `text_types` those for text with a declared type.
 """
 
 from duotone.tables.engines.engine import Source
