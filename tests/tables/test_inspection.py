@@ -169,6 +169,17 @@ def test_rows_after_the_first_ones_decide_too(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_marks_of_missing_values_do_not_make_text(tmp_path: Path) -> None:
+    """Numbers of which a third is NA are numbers, and how many are lost is said; marks alone, and words, are text."""
+    rows = ["a,b,c,d", "1,5/31/2024,NA,n/a", "2.5,N/A,NA,1", "NA,-,-,word", "nan,6/1/2024,,other"]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    texts = inspect_clipping(tmp_path / "t.csv").texts
+    assert [(one.type, one.values, one.lost) for one in texts] == [
+        ("number", 4, 2), ("%m/%d/%Y", 4, 2), ("text", 3, 0), ("text", 4, 0)
+    ]  # fmt: skip
+    assert texts[1].remark.startswith("2 of 4 values fit, and 2 (50.00%) would count as missing")
+
+
 def test_what_a_notebook_shows() -> None:
     table = pa.table({"who": [1, 1, 2], "x<": [5.0, 250.0, None]})
     seen = inspect_clipping(table, unit="who", bounds={'"x<"': (0, 100, 10)})

@@ -21,15 +21,20 @@ DATES = (
 )  # fmt: skip
 TRIED = ("number", "yes/no", *NUMBERS[1:], *DATES)
 LOST = 0.05
-"""A column holds text, unless another type fits all but this share of its values."""
+"""A column holds text, unless another type fits all but this share of its values and the marks of missing ones."""
 SOME = 10_000
 """Rows at which every type is tried; all rows are counted for the likely ones alone."""
 LIKELY = 3
 AT_ONCE = 50
 """Columns per query."""
-THERE, ZERO, CLOCK = "is there", "begins with zero", "has a clock"
-GUARDS = {THERE: "{} is not null", ZERO: r"regexp_matches({}, '^\s*0[0-9]')", CLOCK: "contains({}, ':')"}
-"""What is counted beside types: as in 01234, a number would lose the zero, and a date the time."""
+THERE, ZERO, CLOCK, MARK = "is there", "begins with zero", "has a clock", "is a mark of a missing value"
+GUARDS = {
+    THERE: "{} is not null",
+    ZERO: r"regexp_matches({}, '^\s*0[0-9]')",
+    CLOCK: "contains({}, ':')",
+    MARK: r"regexp_full_match(lower({}), '\s*(#?n/?a|nan|null|none|missing|unknown|-+|\.|\?)\s*')",
+}
+"""What is counted beside types: as in 01234, a number would lose the zero, and a date the time; NA is no loss."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +86,14 @@ def _likely(counts: Mapping[str, int]) -> tuple[str, ...]:
     """The types that fit most of some rows, and whether they are numbers; every type if there are no values."""
     if not counts[THERE]:
         return TRIED
-    fitting = [one for one in sorted(TRIED, key=lambda one: -counts[one]) if counts[one] >= (1 - LOST) * counts[THERE]]
+    fitting = [one for one in sorted(TRIED, key=lambda one: -counts[one]) if _fits(counts[one], counts)]
     best = [one for one in fitting if counts[one] == counts[fitting[0]]]
     return tuple(dict.fromkeys(["number", *best, *fitting[:LIKELY]]))
+
+
+def _fits(kept: int, counts: Mapping[str, int]) -> bool:
+    """Whether a type that keeps so many values loses few, besides marks of missing ones."""
+    return kept > 0 and kept >= (1 - LOST) * (counts[THERE] - counts[MARK])
 
 
 def _counts(source: Source, tried: Mapping[str, Sequence[str]], rows: int | None = None) -> dict[str, dict[str, int]]:
@@ -116,7 +126,7 @@ def _best(name: str, counts: Mapping[str, int]) -> TextColumn:
         if 2 * counts.get("number", 0) > values:
             kept.pop(one, None)
     best = max(kept, key=kept.__getitem__)
-    if not values or values - kept[best] > LOST * values:
+    if not _fits(kept[best], counts):
         return TextColumn(name, "text", values, 0)
     also = tuple(one for one in DATES[2:] if one != best and kept.get(one) == kept[best]) if best in DATES[2:] else ()
     return TextColumn(name, best, values, values - kept[best], values - counts["number"] if best in NUMBERS[1:] else 0, also)
