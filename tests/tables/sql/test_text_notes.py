@@ -164,7 +164,7 @@ def test_text_that_has_its_type_is_converted_by_whoever_asks() -> None:
             read_question(question, COLUMNS)
     with pytest.raises(
         DuotoneError,
-        match=r"code does not hold numbers: for its numbers write \(code\)::double; for a share .* avg\(code = 'a'\)",
+        match=r"code does not hold numbers: for its numbers write \(code\)::double, .*; for a share .* avg\(code = 'a'\)",
     ):
         read_question("avg(code) > 3", COLUMNS)
     with pytest.raises(DuotoneError, match=r"not a number: write \(REPLACE\(x, '\$', ''\)\)::double"):
@@ -200,6 +200,7 @@ def test_another_type_is_another_question(tmp_path: Path) -> None:
         ("avg(rate) filter (where rate > 5) <= 1.5", ["1.5", "5"]),
         ("-20 < quantile(rate, 0.9) and max(rate) < 30", ["-20", "30"]),
         ("percentile_disc(0.5) within group (order by rate) > 26", ["26"]),
+        ("count(*) filter (where rate in (0.2, 26)) > 5", ["26"]),
         ("count(*) filter (where rate between 20 and 30) > 100", ["20", "30"]),
         ("avg(rate) > 26%", []),
         ("avg(rate) > 250%", []),  # as it is meant, above 1 too

@@ -313,8 +313,9 @@ def read_numbers(node: exp.Expression, columns: Columns, text: str) -> Operand:
     if untyped and value.kind in ("text", "untyped"):
         raise undeclared(dict.fromkeys(untyped, "number"))
     if value.kind not in NUMERIC:
-        cure = f": for its numbers write ({value.column})::double; for a share a condition, as in avg({value.column} = 'a')"
-        raise DuotoneError(f"{text}: {value.column} does not hold numbers{cure if value.kind == 'text' else ''}")
+        share = "" if value.made else f"; for a share write a condition, as in avg({value.column} = 'a')"
+        cure = f": for its numbers write ({value.column})::double, or convert the column{share}" if value.kind == "text" else ""
+        raise DuotoneError(f"{text}: {value.column} does not hold numbers{cure}")
     return value
 
 

@@ -311,8 +311,9 @@ def _percent_notes(select: exp.Select, percents: Collection[str], written: Seque
     """Notices: one for each limit above 1 of a column of per cent, whose values are shares, unless it was written with %."""
     columns = {column.lower(): column for column in percents}
     shares = {Fraction(note.fields["share"]) for note in written if note.code == "percent"}
-    for node in select.find_all(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between) if columns else ():
-        sides = [side for name in ("this", "expression", "low", "high") if (side := node.args.get(name)) is not None]
+    for node in select.find_all(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between, exp.In) if columns else ():
+        named = [side for name in ("this", "expression", "low", "high") if (side := node.args.get(name)) is not None]
+        sides = [*named, *node.expressions]
         limits = [value for side in sides if isinstance(value := constant(side), Fraction) and abs(value) > 1]
         for column in {columns[name] for side in sides if (name := _measured(side)) in columns}:
             for limit in limits:
