@@ -7,6 +7,7 @@ import logging
 import math
 import pickle
 import traceback
+import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from duotone import ApproxDP, DuotoneError, OverBudget, balanced, connect
+from duotone import AnswerWarning, ApproxDP, DuotoneError, OverBudget, balanced, connect
 from duotone.client.answers import RemoteAnswers, Waiting
 from duotone.client.connect import Connection
 from duotone.desk.terms import OWNERS
@@ -68,6 +69,16 @@ def test_an_answer_is_like_a_local_one(service: Connection, running: tuple[Fake,
     assert "a note &amp; &lt;b&gt;more" in reply._repr_html_()
     assert reply.to_arrow().to_pydict() == {"answer": [True]}
     assert list(reply.to_pandas()["answer"]) == [True]
+
+
+def test_a_warning_loses_no_answer_that_is_charged(service: Connection) -> None:
+    with pytest.warns(AnswerWarning, match="^weak$") as seen:
+        service.ask("chile", "weak", epsilon=50)
+    assert (len(seen), seen[0].filename) == (2, __file__)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", AnswerWarning)
+        reply = answered(service.ask("chile", "weak", epsilon=50))
+    assert str(reply) == "yes\nnote: weak\nnote: coin toss"
 
 
 def test_answers_by_group(service: Connection) -> None:

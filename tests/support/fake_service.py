@@ -152,6 +152,8 @@ class Fake:
             case "by vote":
                 rows = [{"vote": "N", "answer": "no"}, {"vote": "Y", "answer": "yes"}]
                 return JSONResponse({"answers": rows, **COMMON, **about})
+            case "weak":
+                return JSONResponse({"answer": "yes", **COMMON, **about, "warnings": ["weak", "coin toss"]})
             case "seed":
                 return JSONResponse({"answer": "no", **COMMON, **about, "private": False})
         if "by" in terms:

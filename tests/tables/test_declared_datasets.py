@@ -47,8 +47,11 @@ def test_what_a_type_is_for(tmp_path: Path) -> None:
     assert ask(typed, "avg(x) > 5", SURE)
     assert ask(typed, "avg(late) > 0.7", SURE)
     assert not ask(typed, "avg(late) > 0.9", SURE)
-    with pytest.raises(DuotoneError):
-        prepare(typed, "avg(x) filter (where late = 'yes') > 5", SURE)
+    late = "avg(x) filter (where late = {}) > 5"
+    with prepare(typed, late.format("'Yes'"), SURE) as one, prepare(typed, late.format("true"), SURE) as other:
+        assert one.normal == other.normal
+    with pytest.raises(DuotoneError, match="column late holds Booleans: compare it with true or false"):
+        prepare(typed, late.format("'late'"), SURE)
     with prepare(tmp_path / "t.csv", "count(*) > 1", SURE) as one, prepare(typed, "count(*) > 1", SURE) as other:
         assert one.normal != other.normal  # types are a part of what is asked
     with pytest.raises(DuotoneError, match="types names a column that is not there"):

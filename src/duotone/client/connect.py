@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from ssl import SSLContext
 from typing import Any, Self, Unpack
@@ -11,7 +12,7 @@ from typing import Any, Self, Unpack
 from duotone.client.answers import RemoteAnswers, RemotePreview, Waiting, read_reply
 from duotone.client.transport import Asked, Transport, as_body, budget_terms, open_transport, question_terms, written
 from duotone.desk.operations import OPERATIONS, Document
-from duotone.errors import DuotoneError, MissingExtra, ServiceError
+from duotone.errors import AnswerWarning, DuotoneError, MissingExtra, ServiceError
 from duotone.model.notice import warn
 from duotone.options import known_options
 from duotone.privacy.approx_dp import ApproxDP
@@ -213,7 +214,8 @@ class Connection:
     def _asked(self, dataset: str, terms: Document) -> RemoteAnswers | Waiting:
         reply = read_reply(self.call("ask", dataset, terms), dataset, self.certificate)
         if isinstance(reply, RemoteAnswers):
-            warn(reply.warnings)
+            with suppress(AnswerWarning):  # it is charged: where warnings are errors, it must not be lost for one
+                warn(reply.warnings)
         return reply
 
     def _listed(self, what: str) -> list[Document]:

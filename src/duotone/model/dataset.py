@@ -16,7 +16,6 @@ from duotone.errors import DatasetError, DuotoneError
 from duotone.model import checks
 from duotone.model.checks import COHORT, AccountName, Checked, Mistakes, Neighbours, Reduction
 from duotone.model.notice import Notice
-from duotone.model.text_types import Numerals, text_type
 from duotone.options import require_known, unknown
 from duotone.privacy.approx_dp import ApproxDP
 from duotone.privacy.numbers import Given, number, show
@@ -326,12 +325,6 @@ class Dataset:
             column: next((t for t in (*self.also, *self.public) if column.startswith(f"{t}.")), None) for column in self.types
         }
         return {c if table is None else c.removeprefix(f"{table}."): one for c, one in self.types.items() if before[c] == table}
-
-    @property
-    def percents(self) -> tuple[str, ...]:
-        """Its own columns of per cent."""
-        held = {column: text_type(one) for column, one in self.types_of().items()}
-        return tuple(column for column, one in held.items() if isinstance(one, Numerals) and one.percent)
 
     @property
     def in_ledger(self) -> str | None:

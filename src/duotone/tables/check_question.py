@@ -259,7 +259,7 @@ def _checked(dataset: Dataset, question: str, note: Note) -> _Checked:
             columns, own = ({called: one.columns for called, one in each.items()} for each in (public_sources, others))
             with explained([source, *public_sources.values(), *others.values()]):
                 called = source.name if source.named else None
-                read = read_question(question, source.columns, declared.unit, called, columns, own, dataset.percents)
+                read = read_question(question, source.columns, declared.unit, called, columns, own, source.percents)
             read = listed_answers(read, declared, note)
             source, asked = shaped(source, others, tables, read, everybody=declared.replaced)
 

@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from duotone import AnswerWarning, ApproxDP, DuotoneError, ask, prepare
+from duotone import AnswerWarning, ApproxDP, Dataset, DuotoneError, ask, prepare
 from duotone.model.notice import Notice, Refusal
 from duotone.tables.engines.engine import Source
+from duotone.tables.engines.open import open_source
 from duotone.tables.prepared import Prepared
 from duotone.tables.sql.read_question import read_question
 from duotone.words.sentences import sentence
@@ -227,6 +228,9 @@ def test_declared_per_cent_is_known(tmp_path: Path) -> None:
     for column in types:
         with pytest.warns(AnswerWarning, match=f"^{column} is per cent, read as shares: 26 is 2,600%, so write 26% for"):
             ask(tmp_path / "t.csv", f"median({column}) > 26", ApproxDP(1, "1e-6"), types=types)
+        declared = Dataset(tmp_path / "t.csv", types=types)
+        with open_source(declared) as source, pytest.warns(AnswerWarning, match=f"^{column} is per cent"):  # as an office does
+            ask(declared.opened(source), f"median({column}) > 26", ApproxDP(1, "1e-6"))
 
 
 def said(notes: Sequence[Notice]) -> list[str]:

@@ -31,6 +31,7 @@ from duotone.cached import cached_property
 from duotone.errors import DuotoneError, UnopenedTable, UnreadableColumn
 from duotone.interrupts import held, uninterrupted
 from duotone.model.notice import Notice, Refusal, why
+from duotone.model.text_types import Numerals, text_type
 from duotone.tables.engines.stored_values import LONGEST, Columns, PublicSize, only, shortened
 from duotone.tables.sql.condition import Kind, columns_read
 from duotone.tables.sql.syntax import no_column
@@ -276,6 +277,12 @@ class Source:
         if longest is None:
             return self
         return replace(self, longest=longest, stated={**self.stated, "longest_text": longest})
+
+    @property
+    def percents(self) -> tuple[str, ...]:
+        """Its columns of per cent, whoever opened it."""
+        held = {column: text_type(one) for column, one in self.stated.get("types", {}).items() if column in self.columns}
+        return tuple(column for column, one in held.items() if isinstance(one, Numerals) and one.percent)
 
     def limited_to(self, columns: Iterable[str]) -> Self:
         """The same table as if it had these columns alone: no question can name another."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 import operator
 import re
@@ -124,23 +123,11 @@ _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(
     rf"\d{{1,4}}\s?[-./]\s?\d{{1,2}}\s?[-./]\s?\d{{1,4}}\b.*|\d{{1,4}}[-./ ]*{_MONTH}\b.*|{_MONTH}[-./ ]+\d.*", re.IGNORECASE
 )
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}([ T].*)?")
 
 
 def like_number(text: str) -> bool:
     """Whether a text looks like a number, also with a currency, a percent sign or commas."""
     return _NUMBER.fullmatch(text.strip()) is not None
-
-
-def iso_date(text: str) -> bool:
-    """Whether a text begins with a date as 2025-12-31: for such texts the order is that of dates."""
-    if _ISO.fullmatch(text) is None:
-        return False
-    try:
-        datetime.date.fromisoformat(text[:10])
-    except ValueError:
-        return False
-    return True
 
 
 def require_text(operand: Operand, value: str) -> None:
