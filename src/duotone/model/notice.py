@@ -27,8 +27,8 @@ WARNED = frozenset(
 values or people than the question's words say, or less private or less sure than one expects. What an owner declares, and what
 belongs to every answer of a kind, is a fact, which stands beside the answer."""
 CLIPPED = frozenset({"clipped values", "clipped variance", "clipped before reduced", "clipped quantiles", "rows beyond"})
-"""Codes of notes by how much clipping may move what is asked. Who declares bounds expects them, so that they warn of nothing;
-but a report, and whatever shows more than the answer, has them."""
+"""Codes of notes by how much clipping may move what is asked: they warn, and stand in a report, but not after each printed
+answer, since who declares bounds knows of them."""
 PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 
 
@@ -59,12 +59,12 @@ class Notice:
     @property
     def warns(self) -> bool:
         """Whether it must not be missed."""
-        return self.code in WARNED
+        return self.code in WARNED | CLIPPED
 
     @property
-    def reported(self) -> bool:
-        """Whether a report has it."""
-        return self.warns or self.code in CLIPPED
+    def printed(self) -> bool:
+        """Whether it is printed with the answer."""
+        return self.code in WARNED
 
 
 def warn(notes: Iterable[object]) -> None:

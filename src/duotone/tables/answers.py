@@ -85,11 +85,6 @@ class Facts:
         return tuple(note for note in self.notes if note.warns)
 
     @property
-    def reported(self) -> tuple[Notice, ...]:
-        """The notes of a report: these, and by how much clipping may move what is asked."""
-        return tuple(note for note in self.notes if note.reported)
-
-    @property
     def clipping(self) -> str | None:
         """What is clipped before it is counted, in a sentence; None for nothing. Pr[wrong] is about the answer after
         clipping: only the table's owner can see how much clipping changes (`duotone.tables.inspection`)."""
@@ -123,7 +118,7 @@ class Facts:
             None if self.vouched is None else str(self.vouched),
             wrong,
             hidden,
-            *(f"note: {sentence(note, audience)}" for note in self.reported),
+            *(f"note: {sentence(note, audience)}" for note in self.warnings),
         ]
         return "; ".join(filter(None, said))
 
@@ -149,7 +144,7 @@ class Facts:
             about["by_parts"] = {"scope": self.scope, **self.by_parts.document()}
         notes = [sentence(note, audience) for note in self.notes]
         document = {**privacy, **about, **self.accuracy.document(), "clipping": self.clipping, "notes": notes}
-        warned = [sentence(note, audience) for note in self.warnings]
+        warned = [sentence(note, audience) for note in self.warnings if note.printed]
         return {**document, "warnings": warned} if warned else document
 
 
@@ -312,7 +307,7 @@ class Answers(Released):
         return self.facts.accuracy
 
     def __str__(self) -> str:
-        return "\n".join([self.said, *(f"note: {note}" for note in self.facts.warnings)])
+        return "\n".join([self.said, *(f"note: {note}" for note in self.facts.warnings if note.printed)])
 
     @property
     def said(self) -> str:
@@ -366,7 +361,7 @@ class Answers(Released):
         if self.margins:
             said += f", {self.how_sure if facts.by else sure.brief(self.sure.numbers())}"
         brief = f"; {facts.terms.accuracy.brief}" if isinstance(facts.terms, PaidTerms) else ""
-        notes = "".join(f"; note: {note}" for note in facts.reported)
+        notes = "".join(f"; note: {note}" for note in facts.warnings)
         return f"<Answers: {said}; {facts.terms}; {facts.basis}{brief}{notes}>"
 
     def _repr_html_(self) -> str:

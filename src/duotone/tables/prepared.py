@@ -148,12 +148,14 @@ class Prepared:
         >>> from duotone import ApproxDP, prepare
         >>> stays = pa.table({"patient": ["a", "b"], "days": [3, 9]})
         >>> with prepare(stays, "avg(days) > 5", ApproxDP(1, "1e-6"), bounds={"days": (0, 30)}) as asked:
-        ...     print(asked.quote().replace("; ", ";\\n"))
+        ...     print(asked.quote().replace("; ", ";\\n").replace("stored is up", "stored is\\nup"))
         In the table, “avg(days) > 5” is to be answered with differential privacy, ε = 1, δ = 1e-06 per row under addition or \
 removal;
         each row is a person;
         clipped: days to [0, 30] in steps of 1;
-        wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it.
+        wrong with probability at most 0.269, and never if 15 or more people would have to be different to change it;
+        note: avg(days) > 5 is about clipped values: with 1% of them cut to [0, 30], by 30 on average, the average as stored is
+        up to 0.3 away, with 10% up to 3, so near the limit the answer may be another.
         """
         said = "are to be selected" if self.asked is None else "is to be answered"
         return f"In {self.facts.table}, {self.facts.text} {said} with {self.facts.report(self.facts.budget)}."

@@ -36,7 +36,7 @@ def opened(kind: str, folder: Path) -> Any:
     match kind:
         case "csv":
             pyarrow.csv.write_csv(ROWS, folder / "t.csv")
-            return open_source(folder / "t.csv", separator=",")
+            return open_source(folder / "t.csv", separator=",", types={"pay": "number", "hidden": "number"})
         case "parquet":
             pyarrow.parquet.write_table(ROWS, folder / "t.parquet")
             return open_source(folder / "t.parquet")

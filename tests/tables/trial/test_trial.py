@@ -421,7 +421,7 @@ def test_right_questions_pass(question: str, options: dict[str, Any], tmp_path: 
     csv = tmp_path / "t.csv"
     csv.write_text("person,x,ward,sick\n1,1,A,1\n2,2,B,true\n3,02,A,no\n")
     grouped = "by x" in question  # by its texts
-    held = {"sick": "yes/no", "person": "number", **({} if grouped else {"x": "number"})}
+    held = {"sick": "yes/no", **({} if grouped else {"x": "number"})}
     of_file = question.replace("avg(x)", "avg(x::double)") if grouped else question
     own = {**options, "types": held, **({"bounds": {"x::double": (0, 9)}} if grouped else {})}
     for table, asked_so, more in ((ROWS, question, options), (csv, of_file, own)):

@@ -262,7 +262,17 @@ def made_up_tables(layout: Layout, sizes: Sequence[int], draw: random.Random, sh
         for i in range(ALIKE):
             crowd = (_stranger(layout, draw, 0, odd=0, most=1, nulls=i % 3 == 0) if i else _of_nulls(layout),)
             tables += [MadeUp(crowd, (size + a,)) for a in AROUND]
-    return tables
+    return [*tables, *_beyond(layout, sizes, draw)]
+
+
+def _beyond(layout: Layout, sizes: Sequence[int], draw: random.Random) -> Iterator[MadeUp]:
+    """Crowds of these many rows that count, of identical people who each have a row more than that."""
+    if layout.unit is None or layout.rows > MANY:
+        return
+    for size, _ in itertools.product(dict.fromkeys(sizes), range(ALIKE)):
+        one = _stranger(layout, draw, 0, odd=0, most=1, nulls=False)
+        crowd = (replace(one, rows=(*one.rows[:1] * layout.rows, *one.rows)),)
+        yield from (MadeUp(crowd, (many,)) for many in {1, *(max(0, size // layout.rows + a) for a in range(-1, 3))})
 
 
 def full_groups(
