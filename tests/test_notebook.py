@@ -159,7 +159,7 @@ def test_an_error_without_a_notebook_is_as_ever() -> None:
 
 @pytest.mark.slow
 def test_the_example_in_a_real_kernel(tmp_path: Path) -> None:
-    """Every cell runs; a prepared question and answers are pages, a picture is a picture, and nothing else is said beside it."""
+    """Every cell runs; a prepared question and answers are pages, a picture is a picture, and nothing else is said."""
     book, executed = EXAMPLES / "first_hour.ipynb", tmp_path / "executed.ipynb"
     assert not any(cell.get("outputs") for cell in json.loads(book.read_text())["cells"])
     done = subprocess.run([sys.executable, "-c", EXECUTE, book, executed], cwd=EXAMPLES, capture_output=True, text=True)
