@@ -130,8 +130,8 @@ def kinds(dataset: Dataset) -> dict[str, str]:
 
 def _compares(dataset: Dataset, what: str) -> str:
     """What a choice is compared by."""
-    by = compared(dataset, what)
-    return {id(EQUAL): "word", id(LATER): "moment", id(COUNTED): "number"}.get(id(by), "count")
+    signs = compared(dataset, what)
+    return next((kind for kind, some in (("word", EQUAL), ("moment", LATER), ("number", COUNTED)) if signs is some), "count")
 
 
 def conditions_of(kind: str) -> dict[str, str]:
