@@ -122,7 +122,7 @@ class Finding:
         return self.rejected
 
     def __str__(self) -> str:
-        return "\n".join([self.said, *(f"note: {note}" for note in self.answers.facts.warnings)])
+        return "\n".join([self.said, *(f"note: {note}" for note in self.answers.facts.warnings if note.printed)])
 
     @property
     def said(self) -> str:
