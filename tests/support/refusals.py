@@ -12,7 +12,10 @@ COLUMNS: dict[str, Any] = {
     "z": "untyped", "blob": "other", "Mixed": "integer",
 }  # fmt: skip
 
-NO_CLOCK = r"z is text, and is used as a time: say what it holds, this or another type \(types=\{\"z\": \"time\"\}\)$"
+NO_CLOCK = (
+    r"z is text, and is used as a time: say what it holds, this or another type \(types=\{\"z\": \"time\"\}\); "
+    r"dates may have a format such as %d/%m/%Y; what does not fit counts as missing$"
+)
 A_NUMBER = "^z is text, and is used as a number"
 REFUSED = {
     "": "exactly one yes/no expression",

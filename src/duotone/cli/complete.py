@@ -21,6 +21,8 @@ Offer = Callable[[typer.Context, str], list[str]]
 """What is offered for a command's options so far and the beginning of a word."""
 LONGEST = 2**16
 """Characters of a first line that are read."""
+PATIENCE = 0.5
+"""Seconds for a ledger that others are writing to."""
 
 
 def words(*every: str) -> Offer:
@@ -66,7 +68,7 @@ def datasets(ctx: typer.Context, incomplete: str) -> list[str]:
         if place is None and "source" in ctx.params and (default := default_ledger(_first(ctx, "source"))) is not None:
             place = default.place
         if place is not None and Path(place).is_file():
-            with open_ledger(place) as ledger:
+            with open_ledger(place, wait=PATIENCE) as ledger:
                 return _starting(ledger.datasets(), incomplete)
     return []
 

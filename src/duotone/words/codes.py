@@ -30,7 +30,7 @@ SENTENCES: Mapping[str, Text] = {
     "not understood": "{why}; or ask it of random parts of the people{p.parts}",
     "join with no public table": "{join}: {joins}; declare one{p.public}, if all may know its rows",
     "unit missing in an inner select": _INNER + "; say which column that is{p.unit}",
-    "undeclared": "{types:used}: say what {types:held}, this or another type{p.types:{types}}{o.declare}",
+    "undeclared": "{types:used}: say what {types:held}, this or another type{p.types:{types}}; {types:others}{o.declare}",
     "no private table of that name": "the inner select that is joined is about {table}: it must be about one of the further"
     " private tables, and none is declared{p.also}",
     "other private tables": "the inner select that is joined is about {table}: it must be about one of the further private"

@@ -55,8 +55,8 @@ def _part(value: Any, audience: Audience) -> Any:
 
 
 class _Types(dict[str, str]):
-    """Types by column: `{types:used}` says what the columns are used as, `{types:held}` that they hold something, and
-    `{p.types:{types}}` declares them.
+    """Types by column: `{types:used}` says what the columns are used as, `{types:held}` that they hold something,
+    `{types:others}` which types may be meant instead, and `{p.types:{types}}` declares them.
 
     >>> print(f"{_Types({'age': 'number', 'churn': 'yes/no'}):used}")
     age is text, and is used as a number; churn is text, and is used as yes or no
@@ -67,12 +67,19 @@ class _Types(dict[str, str]):
     def __format__(self, spec: str) -> str:
         if spec == "held":
             return "it holds" if len(self) == 1 else "they hold"
+        if spec == "others":
+            every = dict.fromkeys(_OTHERS[one] for one in self.values() if one in _OTHERS)
+            return f"{'; '.join(every)}{'; ' * bool(every)}what does not fit counts as missing"
         if spec != "used":
             return json.dumps(self)
         return "; ".join(f"{column} is text, and is used as {_USED[one]}" for column, one in self.items())
 
 
 _USED = {"number": "a number", "date": "a date", "time": "a time", "yes/no": "yes or no"}
+_OTHERS = {
+    "number": "others are yes/no, money, percent, or an example such as 1.234,50",
+    **dict.fromkeys(("date", "time"), "dates may have a format such as %d/%m/%Y"),
+}
 
 
 class _Names(tuple[str, ...]):
@@ -182,7 +189,7 @@ def spelt(option: str, audience: Audience, column: str = "") -> str:
     >>> spelt("bounds", "python", "a / b"), spelt("bounds", "command", "a / b"), spelt("bounds", "office", "a / b")
     ('bounds={"a / b": (low, high)}', '--bounds "a / b=LOW:HIGH"', 'bounds = { "a / b" = [low, high] }')
     >>> spelt("types", "command", '{"age": "number", "$day": "date"}'), spelt("types", "python", '{"age": "number"}')
-    ('--types age=number --types \'$day=date\'', 'types={"age": "number"}')
+    ("--types age=number --types '$day=date'", 'types={"age": "number"}')
     """
     if option == "types" and column:
         types = json.loads(column)

@@ -150,10 +150,13 @@ def test_what_to_declare_is_said_in_one_sentence() -> None:
     with pytest.raises(Refusal) as refused:
         read_question("avg(x) filter (where day > date '2025-01-01') > 3", COLUMNS)
     used = "day is text, and is used as a date; x is text, and is used as a number: say what they hold, this or another type"
-    assert str(refused.value) == f'{used} (types={{"day": "date", "x": "number"}})'
-    command = f"{used} (--types day=date --types x=number); duotone declare FILE proposes types from the rows, for their owner"
+    others = "dates may have a format such as %d/%m/%Y; others are yes/no, money, percent, or an example such as 1.234,50"
+    others = f"{others}; what does not fit counts as missing"
+    assert str(refused.value) == f'{used} (types={{"day": "date", "x": "number"}}); {others}'
+    declare = "duotone declare FILE proposes types from the rows, for their owner"
+    command = f"{used} (--types day=date --types x=number); {others}; {declare}"
     assert sentence(refused.value, "command") == command
-    assert sentence(refused.value, "office").endswith('(types = { day = "date", x = "number" })')
+    assert sentence(refused.value, "office").endswith(f'(types = {{ day = "date", x = "number" }}); {others}')
     assert sentence(refused.value, "analyst").endswith("; here the owner of the dataset declares that")
     with pytest.raises(Refusal, match="x is text, and is used as yes or no: say what it holds"):
         read_question("count(*) filter (where x) > 3", COLUMNS)

@@ -125,7 +125,7 @@ def test_advice_about_types_can_be_pasted(column: str, tmp_path: Path) -> None:
     types = eval(f"dict({advice[1]})")["types"]  # as it is written
     assert types == {column: "time", "x": "number"}
     prepare(file, question, BUDGET, types=types).close()
-    flag = re.search(r"\((--types .*)\); duotone declare", sentence(refused.value, "command"))
+    flag = re.search(r"\((--types .*)\); dates may have .*; duotone declare", sentence(refused.value, "command"))
     assert flag is not None
     shell = subprocess.run(["bash", "-c", f"printf '%s\\n' {flag[1]}"], capture_output=True, text=True, check=True)
     assert shell.stdout.splitlines() == [word for one in types.items() for word in ("--types", "=".join(one))]
