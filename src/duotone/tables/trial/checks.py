@@ -17,7 +17,7 @@ from duotone.model.answer import Key
 from duotone.model.dataset import Dataset
 from duotone.privacy.definition import Array
 from duotone.tables.compile_question import Compiled
-from duotone.tables.sql.comparison import Choice, ParsedQuestion, Term, TopGroup
+from duotone.tables.sql.comparison import Choice, LinearThreshold, ParsedQuestion, Term, TopGroup
 from duotone.tables.sql.condition import Kind, parts_of
 from duotone.tables.trial.made_up_tables import SMALL, MadeUp
 from duotone.tables.trial.plain_sql import Truths, written
@@ -66,21 +66,25 @@ class Asked:
         return bool(self.question.by) and not self.question.of_groups
 
     @cached_property
-    def valued(self) -> bool:
-        """Whether values are added up, and not only rows counted."""
-        return any(isinstance(part, Term | TopGroup) and part.value is not None for part in parts_of(self.question.tree))
+    def scores_alike(self) -> bool:
+        """Whether a row counts the most or the least that one can, or nothing: of a person's rows that are all alike, those
+        beyond `max_rows` then change nothing. Neither values nor several counts do, but for a majority."""
+        parts = [*parts_of(self.question.tree)]
+        weights = [sorted(term.weight for term in part.terms) for part in parts if isinstance(part, LinearThreshold)]
+        valued = any(isinstance(part, Term | TopGroup) and part.value is not None for part in parts)
+        return not valued and all(len(some) == 1 or some == [-1, 1] for some in weights)
 
 
 def judged(asked: Asked, made: MadeUp) -> bool:
     """Whether plain SQL can judge a made-up table: it reads every value by the same rules, and each person has one row,
-    or an inner select reduces them to one, or their rows add up, with no more than count, or all alike if only rows are
-    counted."""
+    or an inner select reduces them to one, or their rows add up, with no more than count, or all alike if that is the
+    same."""
     there = [stranger for stranger, many in zip(made.strangers, made.counts, strict=True) if many]
     declared = asked.declared
     alone = declared.unit is None or asked.question.people is not None or all(len(s.rows) == 1 for s in there)
     if not asked.question.by and declared.per_unit is None:
         most = declared.max_rows
-        alone |= most is None or all(len(s.rows) <= most or (not asked.valued and len(set(s.rows)) == 1) for s in there)
+        alone |= most is None or all(len(s.rows) <= most or (asked.scores_alike and len(set(s.rows)) == 1) for s in there)
     return alone and all(s.usual for s in there)
 
 
