@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         if item.name in STATISTICAL:
             item.add_marker(pytest.mark.false_alarm(STATISTICAL[item.name]))
-        about = "" if HERE in item.path.parents else ".* (is|are) about (clipped|at most) "
+        about = "" if HERE in item.path.parents else ".* ((is|are) about (clipped|at most)|counts in at most) "
         item.add_marker(pytest.mark.filterwarnings(f"ignore:{about}:duotone.errors.AnswerWarning"), append=False)
     yield  # then markers deselect some, and the others are shuffled
     slow = [[item for item in items if word in item.name or word in getattr(item, "fixturenames", ())] for word in SLOW]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +167,23 @@ def test_the_example_holds_what_a_first_declaration_finds(capsys: pytest.Capture
     run(capsys, "declare", str(tmp_path / "stays.csv"), "--out", str(tmp_path / "stays.toml"))
     assert Dataset.load(tmp_path / "stays.toml").types == Dataset.load(STAYS / "stays.toml").types
     assert {one.unread for one in inspect_clipping(Dataset.load(STAYS / "stays.toml")).types} == {0}
+
+
+def test_a_dataset_serves_grouped_questions_and_one_row_per_person(tmp_path: Path) -> None:
+    """Its `max_groups` is for the first, and what is computed has bounds beside the declared ones."""
+    (tmp_path / "t.csv").write_text("who,town,x\n" + "".join(f"p{n % 90},{'AB'[n % 2]},{n % 9}\n" for n in range(270)))
+    held: dict[str, Any] = {"types": {"x": "number"}, "bounds": {"x": (0, 9)}}
+    declared = Dataset(tmp_path / "t.csv", unit="who", max_rows=3, max_groups=1, **held)
+    with prepare(declared, "select town, count(*) > 9 from t group by town", SURE, groups=["A", "B"]) as asked:
+        assert "groups beyond" in [note.code for note in asked.facts.warnings]
+    with prepare(declared, "select town, count(*) > 9 from t group by town", SURE, groups=["A"]) as asked:
+        assert "groups beyond" not in [note.code for note in asked.facts.warnings]  # nobody is left out of the only one
+    with prepare(replace(declared, max_groups=None), "count(*) > 9", SURE) as asked:
+        assert "groups beyond" not in [note.code for note in asked.facts.warnings]
+    spent = "select avg(spent) > 3 from (select who, sum(x) as spent from t group by who)"
+    assert ask(replace(declared, max_groups=2), spent, SURE, bounds={"spent": (0, 40)})
+    about: dict[str, Any] = {"types": {"x": "number"}, "bounds": {"spent": (0, 40)}}
+    with pytest.raises(DuotoneError, match="leave max_groups out"):  # here it was meant for this question
+        ask(tmp_path / "t.csv", spent, SURE, unit="who", max_groups=2, **about)
+    with pytest.raises(DuotoneError, match="declares that already: leave bounds out"):
+        ask(declared, spent, SURE, bounds={"x": (0, 7)})

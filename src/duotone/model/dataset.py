@@ -308,9 +308,12 @@ class Dataset:
         return [key for key in keys if getattr(self, key) != DEFAULTS[key]]
 
     def further(self, **keys: Any) -> Self:
-        """The same with more keys; one that is declared already is refused."""
+        """The same with more keys, or more columns of one; what is declared already is refused."""
         require_known(keys, KEYS)
-        if twice := self.declared(keys):
+        more = {key: {**getattr(self, key), **keys[key]} for key in MAPPINGS if isinstance(keys.get(key), Mapping)}
+        twice = [key for key in self.declared(keys) if key not in more or not getattr(self, key).keys().isdisjoint(keys[key])]
+        keys |= more
+        if twice:
             raise DuotoneError(f"the dataset declares that already: leave {' and '.join(twice)} out, or change the dataset")
         return replace(self, **keys) if keys else self
 

@@ -26,7 +26,9 @@ WARNED = frozenset(
 """Codes of notes that are warnings: whoever reads the answer alone would take it for what it is not, since it is about other
 values or people than the question's words say, or less private or less sure than one expects. What an owner declares, and what
 belongs to every answer of a kind, is a fact, which stands beside the answer."""
-CLIPPED = frozenset({"clipped values", "clipped variance", "clipped before reduced", "clipped quantiles", "rows beyond"})
+CLIPPED = frozenset(
+    {"clipped values", "clipped variance", "clipped before reduced", "clipped quantiles", "rows beyond", "groups beyond"}
+)
 """Codes of notes by how much clipping may move what is asked: they warn, and stand in a report, but not after each printed
 answer, since who declares bounds knows of them."""
 PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"

@@ -156,12 +156,15 @@ def facts_of(
     most: int,
     terms: Terms,
     compiled: Compiled | None,
+    listed: int | None,
 ) -> Facts:
-    """The facts of a checked question; without `asked`, the question is which groups there are."""
+    """The facts of a checked question, about so many `listed` groups; without `asked`, the question is which groups there
+    are."""
     vouched = None if source.vouched is None else vouched_for(source.vouched, declared.person)
     limited = most if by and isinstance(terms, PaidTerms) else None
     if compiled is not None and compiled.groups is not None and most < compiled.groups.many:
         limited = most
+    cut = declared.unit is not None and limited is not None and (listed is None or limited < listed)
     labels = by if asked is None or not by else asked.labels
     parts, unit = asked if isinstance(asked, ByParts) else None, declared.person or "row"
     text = f"the groups by {' and '.join(by)}" if asked is None else f"“{one_line(asked.text)}”"
@@ -180,7 +183,12 @@ def facts_of(
         clipped=_clipped(compiled, declared, limited),
         grids=_grids(compiled),
         vouched=vouched,
-        remarks=(*filter(None, [vouched]), *terms.notes, *_remarks(parts, unit, declared, compiled)),
+        remarks=(
+            *filter(None, [vouched]),
+            *terms.notes,
+            *_remarks(parts, unit, declared, compiled),
+            *([Notice("groups beyond", most=f"{limited} group{'s' * (limited != 1)}", unit=unit)] if cut else []),
+        ),
         by_parts=parts,
     )
 

@@ -147,7 +147,9 @@ def one_row_each(declared: Dataset, note: Note) -> Dataset:
     for key in ("max_rows", "per_unit"):
         if getattr(declared, key) is not None:
             note(Unused(key, Notice("max_rows and per_unit unused")))
-    return replace(declared, unit=None, made_by=declared.unit, max_rows=None, per_unit=None)
+    if declared.max_groups not in (None, 1):
+        note(Unused("max_groups", Notice("max_groups unused")))
+    return replace(declared, unit=None, made_by=declared.unit, max_rows=None, per_unit=None, max_groups=None)
 
 
 def unit_in(declared: Dataset, source: Source) -> Dataset:
@@ -182,8 +184,6 @@ def groups_each(
     """The most groups in which a person counts. Required, unless nobody can be in two of the groups; of listed groups that
     are asked about `together` a person may be in all."""
     unit, most = declared.unit, declared.max_groups
-    if declared.made_by is not None and most not in (None, 1):
-        raise Refusal("max_groups unused")
     if unit is None and most not in (None, 1):
         raise DuotoneError("without a unit each row is a person, in one group: name the unit")
     if not by or unit is None or (most is None and listed is not None and len(listed) == 1):

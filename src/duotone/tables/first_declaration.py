@@ -24,6 +24,7 @@ source = {place}
 """
 QUESTIONS = """
 # Who is a person? The column that identifies persons; without it each row is a person. One of: {columns}
+# (Where the names of persons or groups are numbers, declare them as text: a number is rounded.)
 # unit =
 # How many rows of a person count at most? Further rows are left out.
 # max_rows =

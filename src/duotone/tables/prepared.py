@@ -115,7 +115,8 @@ class Prepared:
     def facts(self) -> Facts:
         """Everything public about the question."""
         by = () if self.compiled is not None and self.compiled.groups is not None else self.by
-        return facts_of(self.source, self.asked, by, self.declared, self.most, self.terms, self.compiled)
+        listed = None if self.listed is None else len(self.listed)
+        return facts_of(self.source, self.asked, by, self.declared, self.most, self.terms, self.compiled, listed)
 
     @property
     def parsed(self) -> ParsedQuestion | None:
