@@ -89,7 +89,7 @@ def bearer(office: Served, who: str = "ana") -> dict[str, str]:
 
 
 def path_of(template: str, name: str = "votes") -> str:
-    return template.format(name=name, charge=1, request=1, session="0")
+    return template.format(dataset=name, charge=1, request=1, session="0")
 
 
 def body_of(method: str, template: str) -> Any:

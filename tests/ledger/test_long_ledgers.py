@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 from collections import Counter
@@ -130,5 +131,7 @@ def _fill(store: MemoryStore, count: int) -> None:
     store.execute(f"INSERT INTO duotone_entries {numbers} SELECT {columns} FROM n", (body,))
     last = 1000 + count + 1
     hashed = sha256(f"hash{count}\n{last}\n{body}".encode()).hexdigest()
-    store.execute("INSERT INTO duotone_entries VALUES (?, 'census', 'answer', 'end', ?, ?)", (last, body, hashed))
+    store.execute(
+        "INSERT INTO duotone_entries VALUES (?, 'census', 'answer', ?, ?, ?)", (last, json.loads(body)["key"], body, hashed)
+    )
     store.execute("UPDATE duotone_ledger SET value = ? WHERE name = 'head'", (f"{last} {hashed}",))

@@ -211,7 +211,8 @@ def test_a_temporary_table_of_postgres_has_no_name_in_a_ledger(postgres: str, tm
 
     with psycopg.connect(postgres, autocommit=True) as connection, open_ledger(tmp_path / "l") as ledger:
         connection.execute("create temporary table beds as select 1 as x")
-        ledger.register("beds", ApproxDP(9, "1e-4"), unit="row", neighbours="add-remove", version="1")
+        for name in ("beds", "chairs"):
+            ledger.register(name, ApproxDP(9, "1e-4"), unit="row", neighbours="add-remove", version="1")
         with prepare(ibis.postgres.from_connection(connection), "count(*) > 100", P, table="beds") as asked:
             with pytest.raises(DuotoneError, match="dataset"):
                 asked.charge(ledger)

@@ -281,6 +281,7 @@ def test_a_reading_is_reduced_as_it_is_read(tmp_path: Path) -> None:
             for limit in (most - 1, most):
                 bounds = {reading: (0, 5000)}
                 options: Any = {"unit": "u", "per_unit": how, "bounds": bounds}
+                options |= {} if source is people else {"types": {"d": "date"}}
                 with prepare(source, f"max({reading}) > {limit}", ApproxDP(1, "1e-6"), **options) as asked:
                     assert (asked._levels()[2][0] >= 0) == (most > limit), (reading, how, limit)
 

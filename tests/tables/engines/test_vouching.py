@@ -88,7 +88,7 @@ def test_the_command_says_what_was_vouched_for(tmp_path: Path, capsys: pytest.Ca
     assert "(--vouched)" in said(*question, code=2).err
     for more in ((), ("--preview",)):
         assert sentence in said(*question, "--vouched", *more).out
-        assert json.loads(said(*question, "--vouched", "--json", *more).out)["notes"] == [sentence]
+        assert json.loads(said(*question, "--vouched", "--json", *more).out)["notes"][0] == sentence
     groups = ("groups", file, "--by", "s", "--max-groups", "1", "--vouched")
     assert sentence in said(*groups).out
     assert json.loads(said(*groups, "--json").out)["notes"][0] == sentence
