@@ -65,7 +65,8 @@ def views(source: Source) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "csv", "duckdb", "arrow"])
 def test_no_view_stays_behind(tmp_path: Path, kind: str) -> None:
-    opening: dict[str, Any] = {"duckdb": {"table": "t"}, "csv": {"types": {"x": "number"}}}.get(kind, {})
+    ways: dict[str, dict[str, Any]] = {"duckdb": {"table": "t"}, "csv": {"types": {"x": "number"}}}
+    opening = ways.get(kind, {})
     with open_source(of_kind(kind, tmp_path), **opening) as source, uncollected():
         before, answered = views(source), 0
         for i in range(1000 if kind == "parquet" else 100):
