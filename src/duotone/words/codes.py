@@ -213,7 +213,7 @@ SENTENCES: Mapping[str, Text] = {
     "clipped values": "{comparisons:are} about clipped values: with 1% of {of} cut to {ends}, by {by} on average{beyond}, the"
     " {what} as stored is up to {one} {way}, with 10% up to {ten}, so near {near} the answer may be another",
     "or rows beyond": ", or beyond {most} of one {unit}",
-    "groups beyond": "a {unit} counts in at most {most}: one who is in more is left out of the others, so that counts and sums"
+    "groups beyond": "one {unit} counts in at most {most}: who is in more is left out of the others, so that counts and sums"
     " of a group may be lower than those of the table",
     "rows beyond": "{comparisons:are} about at most {most} of one {unit}: with 1% of {of} beyond, the {what} as stored is up to"
     " {one} {way}, with 10% up to {ten}, so near {near} the answer may be another",
